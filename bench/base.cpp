@@ -1,4 +1,4 @@
-// Speed of base/: what every reader and every random draw costs.
+// Speed of base/: the cost of every parsed file and every random draw.
 #include "bench/figure.h"
 #include "core/base/digest.h"
 #include "core/base/random.h"
@@ -15,7 +15,7 @@ Result<double> random_draws_per_second() {
   const double seconds = seconds_of([&] {
     for (int i = 0; i < kDraws; ++i) sum += stream.uniform();
   });
-  // The sum is used, so the loop cannot be dropped.
+  // The sum is used, so the compiler cannot drop the loop.
   return sum > 0 ? kDraws / seconds : 0;
 }
 

@@ -1,4 +1,4 @@
-// How long a process waits for its facts.
+// How long a process takes to load the catalog.
 #include "core/catalog/catalog.h"
 
 #include "bench/figure.h"

@@ -14,7 +14,7 @@ Result<compute::DeviceModel> h100() {
   return device_model(*models->catalog().accelerator("h100-sxm"), models->kernels);
 }
 
-// Nanoseconds of a call over `calls` of them; the sum keeps the calls from being dropped.
+// Nanoseconds per call over `calls` of them; the sum keeps the compiler from dropping the calls.
 template <class Call>
 Result<double> nanoseconds_a_call(const compute::DeviceModel& device, const Call& call) {
   double sum = 0;
@@ -27,7 +27,8 @@ Result<double> nanoseconds_a_call(const compute::DeviceModel& device, const Call
     }
   });
   if (!(sum > 0)) {
-    return fail({.severity = Severity::error, .code = "bench.wrong", .what = "no time at all"});
+    return fail(
+        {.severity = Severity::error, .code = "bench.wrong", .what = "the calls took no time"});
   }
   return seconds / calls * 1e9;
 }
@@ -74,7 +75,8 @@ Result<double> serving_points() {
     }
   });
   if (!(sum > 0)) {
-    return fail({.severity = Severity::error, .code = "bench.wrong", .what = "no time at all"});
+    return fail(
+        {.severity = Severity::error, .code = "bench.wrong", .what = "the calls took no time"});
   }
   return kPoints / seconds;
 }
@@ -85,11 +87,11 @@ std::vector<SpeedFigure> compute_figures() {
   return {
       {.name = "kernel_gemm",
        .unit = "ns",
-       .what = "time of one matrix product, no two alike",
+       .what = "time per matrix product, all of them different",
        .measure = gemm_ns},
       {.name = "kernel_attention",
        .unit = "ns",
-       .what = "time of one attention kernel, no two alike",
+       .what = "time per attention kernel, all of them different",
        .measure = attention_ns},
       {.name = "serving_points",
        .unit = "/s",

@@ -1,4 +1,4 @@
-// The flow engine and the fabric generator against the figures of docs/models/fabric.md.
+// The flow engine and the fabric generator, with answers checked against docs/models/fabric.md.
 #include <array>
 #include <cmath>
 #include <deque>
@@ -13,14 +13,15 @@
 namespace orrery {
 namespace {
 
-// 32 leaves x 32 hosts, 32 spines, 50 GB/s and 1 us a link.
+// 32 leaves x 32 hosts, 32 spines, 50 GB/s and 1 us per link.
 fabric::TreeShape thousand_hosts() { return {}; }
 
 std::unexpected<Diagnostics> wrong(std::string what) {
   return fail({.severity = Severity::error, .code = "bench.wrong", .what = std::move(what)});
 }
 
-// A figure of speed is worth nothing where the answer is wrong: `expected` within `tolerance`.
+// Returns the time only if the answer is right: within `tolerance` of `expected`. The speed of a
+// wrong answer is worth nothing.
 Result<double> checked(double seconds, double got, double expected, double tolerance) {
   if (std::abs(got / expected - 1) <= tolerance) return seconds;
   return wrong("finished at " + std::to_string(got) + " s, expected " + std::to_string(expected));
@@ -36,7 +37,8 @@ Result<double> all_to_all_even() {
   return checked(seconds, result.last, 1023 * 1e6 / 50e9 + 4e-6, 1e-3);
 }
 
-// Leaf 0 loses its cable to spine 5: its traffic moves to the next spine, which carries twice.
+// Leaf 0 loses its cable to spine 5: its traffic moves to the next spine, which then carries twice
+// as much.
 Result<double> all_to_all_failed() {
   fabric::TrafficResult result;
   const double seconds = seconds_of([&] {
@@ -60,7 +62,7 @@ Result<double> all_to_all_random() {
     result = run_traffic(graph, router, messages, {.tolerance = 0.004});
     busiest = result.limiting_seconds;
   });
-  // The busiest link is never idle but for the end, so its bytes are a bound from below.
+  // The busiest link is idle only at the end, so its bytes give a lower bound.
   if (result.last < busiest) return wrong("ended before the busiest link could");
   return checked(seconds, result.last, busiest, 0.03);
 }
@@ -83,7 +85,7 @@ Result<double> permutation_8192() {
   return seconds;
 }
 
-// 100 steps; each begins when the last message of the one before has arrived.
+// 100 steps; each begins when the last message of the previous step has arrived.
 class RingSteps final : public fabric::FlowObserver {
  public:
   RingSteps(fabric::FlowEngine& engine, const fabric::FabricGraph& graph)
@@ -129,7 +131,7 @@ Result<double> ring_steps() {
   return checked(seconds, last, 100 * (100e6 / 50e9 + 4e-6), 1e-3);
 }
 
-// A job that all-reduces by rings, one each way, over the hosts of its leaf, step by step.
+// A job that all-reduces step by step over the hosts of its leaf, with one ring per direction.
 class LeafRing final : public sim::EventHandler, public fabric::FlowObserver {
  public:
   LeafRing(fabric::FlowEngine& engine, const fabric::FabricGraph& graph, fabric::Router& router,
@@ -194,7 +196,7 @@ LeafRings run_leaf_rings() {
   return out;
 }
 
-// The last job's 14 steps: two flows a link, 2 us of latency.
+// The 14 steps of the last job: two flows per link, 2 us of latency.
 constexpr double kLeafRingsEnd = 37e-9 * 1023 + 14 * (2 * 2.023e6 / 50e9 + 2e-6);
 
 Result<double> leaf_rings() {
@@ -224,7 +226,7 @@ Result<double> build_100k() {
   return seconds;
 }
 
-// Every handler schedules its successor a random while later: 1,000 timers are always pending.
+// Every handler schedules its successor after a random time, so 1,000 timers are always pending.
 class Hopper final : public sim::EventHandler {
  public:
   explicit Hopper(std::uint64_t seed) : random_(seed, "bench/events") {}

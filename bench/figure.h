@@ -2,7 +2,7 @@
 //
 // Each bench/<name>.cpp defines `std::vector<SpeedFigure> <name>_figures();` and CMake lists them
 // all in all_figures(), sorted by file. A figure is measured cold: it builds what it needs inside
-// measure() and carries nothing over from an earlier call.
+// measure() and keeps nothing from an earlier call.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ struct SpeedFigure {
 
 std::vector<SpeedFigure> all_figures();
 
-// Seconds that `work` takes, by the steady clock.
+// Returns the seconds that `work` takes, by the steady clock.
 template <class Work>
 double seconds_of(Work&& work) {
   const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// How long a review takes, and how long until a process can begin one.
+// How long a review takes, and how long until a process can start one.
 #include <algorithm>
 
 #include "bench/figure.h"
@@ -11,7 +11,8 @@ namespace orrery {
 namespace {
 
 constexpr const char* kSample = "templates/superpod-h100.yaml";
-// The least of a few: a review is a pure function, so what is above the least is the machine's.
+// Number of tries, of which the minimum counts: a review is a pure function, so any time above the
+// minimum is caused by the machine.
 constexpr int kTries = 7;
 
 Result<double> review_sample() {
@@ -26,7 +27,7 @@ Result<double> review_sample() {
   return least;
 }
 
-// What a review of its own takes after an edit of a price: the kept stages are those of before.
+// Time of a review after a price was edited: only the later stages run again.
 Result<double> review_after_price() {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
@@ -58,15 +59,15 @@ Result<double> load_all() {
 std::vector<SpeedFigure> plan_figures() {
   return {{.name = "plan_sample",
            .unit = "s",
-           .what = "review of the 1,016-GPU sample, layout searched, spends tried",
+           .what = "review of the 1,016-GPU sample, with layout search and spending options",
            .measure = review_sample},
           {.name = "plan_price",
            .unit = "s",
-           .what = "the same after an edit of a price, steps and services kept",
+           .what = "the same after a price was edited; steps and services are reused",
            .measure = review_after_price},
           {.name = "plan_load",
            .unit = "s",
-           .what = "catalog and fitted models, loaded and checked",
+           .what = "loading and checking the catalog and the fitted models",
            .measure = load_all}};
 }
 

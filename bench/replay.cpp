@@ -1,8 +1,7 @@
-// Speed of the queue in time: traces of jobs under a policy.
+// Speed of the queue in simulated time: traces of jobs under a policy.
 //
-// The Philly trace is not ours to ship: it is read from the folder that ORRERY_TRACES names;
-// without one, a synthetic stream of the same size and distributions stands in
-// (workload/job_synthesis.h).
+// The Philly trace may not be shipped. It is read from the folder that ORRERY_TRACES names; without
+// it, a synthetic stream of the same size and distributions is used (workload/job_synthesis.h).
 #include "study/rehearse/replay.h"
 
 #include <algorithm>
@@ -77,7 +76,7 @@ struct Pods {
   std::vector<workload::PodNodeRecord> nodes;
 };
 
-// As many pods and nodes as openb has, of its usual sizes.
+// As many pods and nodes as in the openb trace, with its common sizes.
 Pods openb_like() {
   constexpr int kPods = 8152;
   constexpr int kShares[] = {1000, 1000, 1000, 810, 470, 320, 650, 230};
@@ -124,7 +123,7 @@ Result<double> replay_openb() {
 std::vector<SpeedFigure> replay_figures() {
   return {{.name = "replay_philly",
            .unit = "s",
-           .what = "82,247 jobs under EASY on a tree of 64 nodes that fail",
+           .what = "82,247 jobs with EASY backfill on a tree of 64 nodes that fail",
            .measure = replay_philly},
           {.name = "replay_jobs_per_s",
            .unit = "1/s",
@@ -132,7 +131,7 @@ std::vector<SpeedFigure> replay_figures() {
            .measure = replay_fifo},
           {.name = "replay_openb",
            .unit = "s",
-           .what = "8,152 pods and as many again as fill 1,213 nodes to 1.3 times, FGD",
+           .what = "8,152 pods, repeated until they need 1.3 times the 1,213 nodes, with FGD",
            .measure = replay_openb}};
 }
 

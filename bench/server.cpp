@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kServerTries = 7;
 
-// The least of a few requests, each of a design that differs from those before it at `line`.
+// The minimum of a few requests; each design differs from the earlier ones at `line`.
 Result<double> answer_plan(const std::string& line, const std::string& unit) {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
@@ -42,11 +42,11 @@ Result<double> answer_plan(const std::string& line, const std::string& unit) {
 std::vector<SpeedFigure> server_figures() {
   return {{.name = "server_plan",
            .unit = "s",
-           .what = "POST /api/v1/plan of the 1,016-GPU sample after an edit of its site",
+           .what = "POST /api/v1/plan of the 1,016-GPU sample after its site was edited",
            .measure = [] { return answer_plan("power: 2", " MW"); }},
           {.name = "server_plan_price",
            .unit = "s",
-           .what = "the same after an edit of a price: steps and services are those of before",
+           .what = "the same after a price was edited; steps and services are reused",
            .measure = [] { return answer_plan("power_price: 0.08", " USD/kWh"); }}};
 }
 

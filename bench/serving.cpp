@@ -1,4 +1,4 @@
-// Serving in time: iterations of an engine a second, one replica and a fleet.
+// Serving in simulated time: iterations of an engine per second, one replica and a fleet.
 #include "bench/figure.h"
 #include "layers/traffic/fleet.h"
 #include "model/jobs/predict_serving.h"
@@ -29,7 +29,7 @@ Result<double> wrong(const char* what) {
   return fail({.severity = Severity::error, .code = "bench.wrong", .what = what});
 }
 
-// A busy replica of 8B: 64 clients whose lengths differ, so that every step differs.
+// A busy replica of an 8B model: 64 clients with different lengths, so that every step differs.
 Result<double> iterations(bool merge) {
   const auto stand = stand_of("llama-3-8b", 1);
   if (!stand) return std::unexpected(stand.error());
@@ -43,13 +43,14 @@ Result<double> iterations(bool merge) {
     run_closed(sim, requests, merge ? 16 : 64);
     count = sim.counts().iterations;
   });
-  return count > 0 ? Result<double>(count / seconds) : wrong("no iterations");
+  return count > 0 ? Result<double>(count / seconds) : wrong("there were no iterations");
 }
 
 Result<double> iterations_merged() { return iterations(true); }
 Result<double> iterations_unmerged() { return iterations(false); }
 
-// The case of Vidur's event loop: 5,000 requests of Poisson arrivals on one replica of 8B.
+// The case of Vidur's event loop: 5,000 requests with Poisson arrivals on one replica of an 8B
+// model.
 Result<double> vidur_case() {
   const auto stand = stand_of("llama-3-8b", 1);
   if (!stand) return std::unexpected(stand.error());
@@ -67,7 +68,7 @@ Result<double> vidur_case() {
 }
 
 // A million requests with the lengths of Azure's conversation trace on 64 replicas, at 70 % of
-// what they can serve, least outstanding requests first.
+// their capacity, routed to the replica with the fewest outstanding requests.
 Result<double> fleet_day() {
   const auto stand = stand_of("llama-3-8b", 1);
   if (!stand) return std::unexpected(stand.error());
@@ -98,11 +99,11 @@ std::vector<SpeedFigure> serving_figures() {
   return {
       {.name = "serve_iterations_unmerged_per_s",
        .unit = "/s",
-       .what = "engine iterations of a busy replica, each decided and timed by itself",
+       .what = "engine iterations of a busy replica, each decided and timed separately",
        .measure = iterations_unmerged},
       {.name = "serve_iterations_per_s",
        .unit = "/s",
-       .what = "engine iterations where equal decode steps are merged",
+       .what = "engine iterations with equal decode steps merged",
        .measure = iterations_merged},
       {.name = "serve_vidur_case",
        .unit = "s",

@@ -1,9 +1,9 @@
-// Speed of the object store: a whole store in a folder of its own, asked over loopback.
+// Speed of the object store: a whole store in its own folder, with clients on loopback.
 //
-// ORRERY_PROBE_FOLDER names the disk, where the temporary folder is memory. Large puts are held
-// against a plain write and fsync of the same physical bytes, measured in turn in the same run, by
-// a client that makes no digests, for they would be its own time: what digests cost is a figure of
-// its own.
+// ORRERY_PROBE_FOLDER names a folder on the disk to use if the temporary folder is in memory. Large
+// puts are compared with a plain write and fsync of the same physical bytes, measured alternately
+// in the same run. The client computes no digests, because that would measure its own time; the
+// cost of digests is a separate figure.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ std::unexpected<Diagnostics> bench_fault(const std::string& what) {
   return fail({.code = "bench.store", .place = {}, .what = what, .why = {}, .fix = {}});
 }
 
-// A store, its server and its folder, gone together.
+// A store with its server and its folder, which end together.
 class RunningStore {
  public:
   static Result<std::unique_ptr<RunningStore>> start(const std::string& tier) {
@@ -51,7 +51,7 @@ class RunningStore {
     auto plan = upkeep::tier_plan_of("hot=" + tier);
     if (!plan) return std::unexpected(plan.error());
     options.tiers.front() = *plan;
-    options.gateway.puts_off = true;  // as `orrery store` has it
+    options.gateway.puts_off = true;  // as in `orrery store`
     auto runtime = s3server::Runtime::open(options);
     if (!runtime) return std::unexpected(runtime.error());
     made->runtime_ = std::move(*runtime);
@@ -98,7 +98,7 @@ class RunningStore {
 
 std::string small_key(int client, int i) { return fmt::format("{}/{}", client, i); }
 
-// Operations a second of all clients at once; each has a connection of its own.
+// Operations per second of all concurrent clients; each has its own connection.
 Result<double> small_rate(RunningStore& running,
                           const std::function<bool(s3::Client&, const std::string&)>& ask) {
   std::atomic<int> failed = 0;
@@ -141,7 +141,7 @@ Result<double> get_small() {
   });
 }
 
-// A plain write and fsync, as many bytes as the store puts on its drives.
+// A plain write and fsync of as many bytes as the store writes to its drives.
 double plain_write(const std::string& path, std::size_t bytes) {
   const std::string piece(std::size_t{1} << 20, 'p');
   ::unlink(path.c_str());
@@ -187,7 +187,8 @@ double middle_of(std::vector<double> values) {
   return *middle;
 }
 
-// The plain write's time over the put's, the middle of each of a few rounds in turn: 1 is as fast.
+// The time of the plain write divided by the time of the put, the median of a few alternating
+// rounds: 1 means equally fast.
 Result<double> put_large(const std::string& tier, double overhead, bool digests) {
   auto running = RunningStore::start(tier);
   if (!running) return std::unexpected(running.error());
@@ -210,7 +211,8 @@ Result<double> put_large(const std::string& tier, double overhead, bool digests)
   return middle_of(plain) / middle_of(ours);
 }
 
-// Anyone may read, so that a client that checks nothing can ask: the figure is the store's.
+// Lets anyone read, so that a client without any checks can be used and the figure shows only the
+// store.
 Result<void> open_to_all(RunningStore& running) {
   const auto done = running.runtime().store().change_bucket(
       "bench", [](rows::Bucket& bucket) -> store::Answer<void> {
@@ -246,7 +248,7 @@ Result<double> get_large(const std::string& tier) {
   return best;
 }
 
-// Rows of a million keys, written without waiting for the disk; then a page by prefix over HTTP.
+// Writes a million keys without waiting for the disk; then requests a page by prefix over HTTP.
 Result<double> list_page() {
   auto running = RunningStore::start("1x");
   if (!running) return std::unexpected(running.error());

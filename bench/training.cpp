@@ -1,4 +1,4 @@
-// Step estimates a second, and the whole layout search of GPT-3 175B.
+// Step estimates per second, and the whole layout search of GPT-3 175B.
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Bench>> gpt3_on_a100() {
   return bench;
 }
 
-// Layouts of one job, no two alike, each estimated once.
+// Different layouts of one job, each estimated once.
 Result<double> estimates_per_s() {
   const auto bench = gpt3_on_a100();
   if (!bench) return std::unexpected(bench.error());
@@ -53,7 +53,7 @@ Result<double> estimates_per_s() {
   training::StepScratch scratch;
   double sum = 0;
   double best = 0;
-  // The best of blocks of a few milliseconds: what a core does while nobody else takes it.
+  // The best of several blocks of a few milliseconds: the speed of a core that nothing else uses.
   for (std::size_t at = 0; at + kBlock <= layouts.size(); at += kBlock) {
     const double seconds = seconds_of([&] {
       for (std::size_t i = at; i < at + kBlock; ++i) {
@@ -103,7 +103,7 @@ Result<double> search_175b() {
 std::vector<SpeedFigure> training_figures() {
   return {{.name = "train_estimates_per_s",
            .unit = "1/s",
-           .what = "step estimates of GPT-3 175B on 64 A100s, one core, no two layouts alike",
+           .what = "step estimates of GPT-3 175B on 64 A100s, one core, all layouts different",
            .measure = estimates_per_s},
           {.name = "train_search_175b_64",
            .unit = "s",

@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// A run like Llama 3's on so many hosts of eight H100; `batch` divides over the replicas.
+// A run like Llama 3's on this many hosts of eight H100; `batch` is divided over the replicas.
 std::string design_text(int hosts, int spares, int replicas) {
   return fmt::format(R"(
 orrery: 1

@@ -20,7 +20,8 @@ namespace orrery {
 namespace {
 
 constexpr const char* kViewsSample = "templates/superpod-h100.yaml";
-// The least of a few: views are pure functions, so what is above the least is the machine's.
+// Number of tries, of which the minimum counts: views are pure functions, so any time above the
+// minimum is caused by the machine.
 constexpr int kViewsTries = 5;
 
 struct Ready {
@@ -66,7 +67,7 @@ std::function<Result<double>()> least_of(View view, std::vector<design_text::Cha
   };
 }
 
-// 2,048 nodes of eight ports.
+// 2,048 nodes with eight ports each.
 std::vector<design_text::Change> sixteen_thousand_endpoints() {
   return {{"fleet[0].count", "2048"},
           {"fabric.compute.topology", "three-tier"},

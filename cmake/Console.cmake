@@ -1,6 +1,6 @@
 # The console (web/) and its contract go into the binary as files: ORRERY_CONSOLE are the generated
-# sources. tools/build_console runs npm; where node is missing, too old, or its packages cannot be
-# had, it says so and leaves nothing behind, and the server shows its plain page.
+# sources. tools/build_console runs npm. If node is missing or too old, or its packages cannot be
+# downloaded, it says so and produces no files, and the server shows its plain page.
 set(ORRERY_WEB AUTO CACHE STRING "Build the console: AUTO (where node is), ON (or fail), OFF")
 set_property(CACHE ORRERY_WEB PROPERTY STRINGS AUTO ON OFF)
 

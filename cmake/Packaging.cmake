@@ -1,7 +1,7 @@
 # `cmake --install build/release` and a Debian package (tools/package).
 #
-# Manual pages and completion are what the binary says of itself, made when it is installed, so they
-# are never out of date. Services are installed and not enabled.
+# The binary generates its manual pages and completion during installation, so they are never out of
+# date. Services are installed but not enabled.
 include(GNUInstallDirs)
 set(made ${PROJECT_BINARY_DIR}/packaging)
 

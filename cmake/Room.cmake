@@ -1,14 +1,14 @@
-# Precompiled standard headers, and what tests include (ORRERY_PCH), cut a build by a third or more,
-# and hide a missing #include. So the presets of `./test` have them and the clang preset of
-# `./test --full` has not. Rooms share one, all tests another.
+# Precompiled headers (ORRERY_PCH) for the standard library and for tests shorten a build by a third or
+# more, but hide a missing #include. So the presets of `./test` use them and the clang preset of
+# `./test --full` does not. All rooms share one, all tests another.
 #
-# ORRERY_UNITY hands a room's files to the compiler sixteen at a time, which saves a quarter of a build
-# (emit/: 36 s for 81). So names in the unnamed namespaces of a room are unique in it. The clang
-# preset compiles each file alone.
+# ORRERY_UNITY compiles sixteen files of a room at a time, which saves a quarter of a build (emit/: 36 s
+# instead of 81). Therefore names in the unnamed namespaces of a room must be unique in the room. The
+# clang preset compiles each file separately.
 #
 # Under the sanitizers clang compiles three times as fast at -O0 as at -O1, and the longest tests run
-# ten times as long. So the rooms that do the arithmetic have -O1, and design/, which must refuse any
-# hostile file within a second; the others have -O0.
+# ten times as long. So the rooms that do the arithmetic use -O1, and so does design/, which must refuse
+# any hostile file within a second; the others use -O0.
 set(ORRERY_QUICK_ROOMS base sim workload compute training serving fabric failure cluster search design
     design_text engines traffic)
 # Rooms that wait for files, people or other programs gain nothing from -O2, which takes a third longer
@@ -36,12 +36,12 @@ function(orrery_precompile target kind)
   endif()
 endfunction()
 
-# orrery_register(TARGET PREFIX [VARIABLE=value ...]): tells ctest of a test program. A process per
-# test would spend most of its time on starting, so each program is run in a few shards, in parallel;
-# ORRERY_EACH_TEST registers every test by itself.
+# orrery_register(TARGET PREFIX [VARIABLE=value ...]): registers a test program with ctest. One process
+# per test would spend most of its time on starting, so each program runs in a few parallel shards;
+# ORRERY_EACH_TEST registers every test separately.
 option(ORRERY_EACH_TEST "Register every test with ctest, not shards of test programs" OFF)
 set(ORRERY_SHARDS 4)
-# Programs that take longest. They are started first, so that no core is idle at the end.
+# The slowest programs. They are started first, so that no core is idle at the end.
 set(ORRERY_LONG_TESTS lifecycle_live_test recovery_live_test slurm_order_live_test store_loss_test
     store_power_test simulate_test cli twin score upkeep report lifecycle_drivers_test)
 function(orrery_register target prefix)
@@ -65,10 +65,10 @@ endfunction()
 #             [SOURCES generated.cpp ...])
 #
 # A room is a folder of a wing of src/. Its sources become the static library room_NAME and its
-# *_test.cpp the executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the
-# rooms whose headers it may include (base is always among them); tests/tidy_test.cpp checks that
-# the includes keep to this list. TEST_ROOMS are rooms that only its tests and fixtures include. A room
-# whose folder has the name of another room's has a NAME.
+# *_test.cpp the executable NAME_test; a main.cpp belongs to a separate executable. ROOMS are the
+# rooms whose headers it may include (base is always included); tests/tidy_test.cpp checks the
+# includes against this list. TEST_ROOMS are rooms that only its tests and fixtures include. A room
+# whose folder has the same name as another room's has a NAME.
 function(orrery_room folder)
   cmake_parse_arguments(ROOM "" "NAME" "ROOMS;TEST_ROOMS;LIBRARIES;SOURCES" ${ARGN})
   get_filename_component(name ${folder} NAME)
@@ -119,7 +119,7 @@ function(orrery_room folder)
     list(TRANSFORM ROOM_TEST_ROOMS PREPEND room_)
     target_link_libraries(${name}_test PRIVATE room_${name} ${ROOM_TEST_ROOMS} GTest::gmock_main)
     target_compile_definitions(${name}_test PRIVATE ORRERY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    # A failing assertion's line is worth more in a test than speed, and -O0 halves the build.
+    # In tests the line of a failing assertion matters more than speed, and -O0 halves the build time.
     target_compile_options(${name}_test PRIVATE -O0)
     orrery_precompile(${name}_test test)
     if(ORRERY_UNITY)

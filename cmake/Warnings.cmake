@@ -1,8 +1,8 @@
-# Flags of every target. -ffp-contract=off keeps results equal between compilers and levels of
+# Flags of all targets. -ffp-contract=off keeps results equal between compilers and levels of
 # optimisation: without it one compiler fuses a*b+c and another does not.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
                     -ffp-contract=off)
-# Options structs are filled by name and lean on their defaults: that is the style here, not a slip.
+# Options structs are filled by name and rely on their defaults; this is intended.
 add_compile_options(-Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside libstdc++'s own std::string at -O2 (GCC bugs 105329 and 105651).

@@ -1,7 +1,7 @@
-// Answers that were wrong once, each with the right figure and why.
+// Answers that were once wrong, each with the right figure and the reason.
 //
-// What a single room can hold is tested there (plan/review/ledger_view_test.cpp,
-// model/machine/machine_test.cpp, tests/golden/rules/). These need a whole review.
+// What a single room can test is tested there (plan/review/ledger_view_test.cpp,
+// model/machine/machine_test.cpp, tests/golden/rules/). These tests need a whole review.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,8 +58,8 @@ Answer answer_to(const char* name, const std::vector<Change>& changes) {
 
 using figures::Layer;
 
-// A goal that no figure answers was shown as 0 %.
-TEST(answers, a_goal_that_nothing_gives_has_no_value) {
+// A goal without a figure used to be shown as 0 %.
+TEST(answers, a_goal_without_a_figure_has_no_value) {
   const Answer a = answer_to("inference-pod", {{"workloads[0].serve.precision", "nvfp4"}});
   ASSERT_EQ(a.verdict.goals.size(), 2U);
   for (const figures::GoalOutcome& g : a.verdict.goals) {
@@ -70,8 +70,8 @@ TEST(answers, a_goal_that_nothing_gives_has_no_value) {
   EXPECT_TRUE(answer_to("inference-pod", {}).verdict.goals.front().known);
 }
 
-// Weights of 4 bits were refused for want of 4-bit products, which they do not need.
-TEST(answers, weights_in_four_bits_are_served_by_wide_products) {
+// Weights of 4 bits used to be refused because there are no 4-bit products, which they do not need.
+TEST(answers, four_bit_weights_are_served_without_four_bit_products) {
   const auto served = [](const char* precision) {
     return answer_to("inference-pod", {{"workloads[0].serve.precision", precision}});
   };
@@ -86,12 +86,12 @@ TEST(answers, weights_in_four_bits_are_served_by_wide_products) {
     const Estimate& e = a.verdict.figure(Layer::serving, "tpot")->estimate;
     return e.high / e.value;
   };
-  EXPECT_GT(width(narrow), width(wide)) << "nobody has published it";
+  EXPECT_GT(width(narrow), width(wide)) << "there is no published value";
 }
 
-// 16 GB were said to be loaded in 161 ms, as fast as a host's ports bring them; measured from
-// memory it took 2.64 and 2.78 s (data/validation/h200_cold_start.csv). What goes past the host is
-// not held.
+// Loading 16 GB used to take 161 ms, the speed of a host's ports; measured from memory it took 2.64
+// and 2.78 s (data/validation/h200_cold_start.csv). Reads that bypass the host memory are not
+// limited by this.
 TEST(answers, a_process_loads_weights_as_fast_as_it_can) {
   const auto loading = [](const std::vector<Change>& changes) {
     return answer_to("superpod-h100", changes).figure(Layer::serving, "load_time");
@@ -102,30 +102,32 @@ TEST(answers, a_process_loads_weights_as_fast_as_it_can) {
   EXPECT_LT(loading({{"storage[0].name", "hot"}, {"storage[0].tier", "gpu-direct"}}), 0.5);
 }
 
-// An object store of one's own, on flash, was said to answer in the 100 ms of a rented one.
-TEST(answers, an_object_store_answers_as_its_devices_and_its_gateway_do) {
+// An on-premises object store on flash used to answer in 100 ms, like a rented one.
+TEST(answers, latency_of_an_object_store_follows_its_devices_and_gateway) {
   const auto of = [](const char* name, const char* label) {
     const Answer a = answer_to(name, {});
     const machine::Tier* tier = machine::find_tier(a.review.machine->tiers, label);
     EXPECT_NE(tier, nullptr) << label;
     return tier ? tier->first_byte.base() : -1;
   };
-  EXPECT_NEAR(of("inference-pod", "hot"), 75e-6 + 5e-6 + 2e-3, 1e-9);  // tlc-gen4
+  EXPECT_NEAR(of("inference-pod", "hot"), 75e-6 + 5e-6 + 2e-3, 1e-9);  // a tlc-gen4 drive
   EXPECT_NEAR(of("small-lab", "cold"), 15e-3 + 5e-6, 1e-9);            // as its clients see it
   EXPECT_DOUBLE_EQ(of("cloud-rental", "cold"), 0.1);
   const Answer pod = answer_to("inference-pod", {});
-  EXPECT_NE(pod.finding("storage.latency-target"), nullptr) << "2 ms are no hot tier's either";
+  EXPECT_NE(pod.finding("storage.latency-target"), nullptr) << "2 ms are too slow for a hot tier "
+                                                               "as well";
 }
 
-// A run of adapters was said to use 70.6 % of the peak: gradients of frozen weights were counted.
+// A fine-tuning run with adapters used to reach 70.6 % of the peak, because gradients of frozen
+// weights were counted.
 TEST(answers, frozen_weights_have_no_gradients_to_compute) {
   const double use = answer_to("single-node", {}).figure(Layer::training, "mfu");
   EXPECT_GT(use, 0.45);
   EXPECT_LT(use, 0.56);
 }
 
-// 100 GB/s a link and direction; the accelerators of the node are the domain.
-TEST(answers, accelerators_may_be_joined_by_another_link) {
+// 100 GB/s per link and direction; the domain consists of the accelerators of the node.
+TEST(answers, accelerators_may_use_another_link) {
   const auto with = [](const char* custom) {
     return answer_to("superpod-h100", {{"fleet[0].custom", custom}});
   };
@@ -136,7 +138,7 @@ TEST(answers, accelerators_may_be_joined_by_another_link) {
   EXPECT_DOUBLE_EQ(joined.scaleup_per_direction->base(), 400e9);
   EXPECT_EQ(joined.scaleup_domain, 8);
   EXPECT_EQ(joined.id, "h100-sxm");
-  // As many as its own 450 GB/s need.
+  // As many links as its own 450 GB/s need.
   EXPECT_DOUBLE_EQ(with("{ scale_up: ualink-200 }")
                        .review.machine->fleets[design::FleetIndex(0)]
                        .accelerator()
@@ -147,7 +149,7 @@ TEST(answers, accelerators_may_be_joined_by_another_link) {
       with("{ scale_up: ualink-200, scale_up_links: 1 }").figure(Layer::training, "step_time"),
       four.figure(Layer::training, "step_time"));
   EXPECT_GT(four.figure(Layer::training, "step_time"), step);
-  // Equal rates; 1 us a crossing and 0.25.
+  // Equal rates; 1 us per crossing compared with 0.25 us.
   const auto small = [](const Answer& a) {
     const machine::Fleet& f = a.review.machine->fleets[design::FleetIndex(0)];
     const machine::Links links(wiring_of(f, a.review.networks()), machine::known().collectives);
@@ -164,8 +166,8 @@ TEST(answers, accelerators_may_be_joined_by_another_link) {
   EXPECT_EQ(own.finding("fabric.emerging"), nullptr);
 }
 
-// Three sites on two continents were joined by one switch.
-TEST(answers, every_site_has_a_network_of_its_own) {
+// One switch used to connect three sites on two continents.
+TEST(answers, every_site_has_its_own_network) {
   const Answer a = answer_to("chatbot-zones", {});
   ASSERT_EQ(a.review.machine->networks.size(), 3U);
   for (const machine::Networks& n : a.review.machine->networks) {
@@ -173,7 +175,7 @@ TEST(answers, every_site_has_a_network_of_its_own) {
   }
 }
 
-// A hospital with one server bought a 64-port InfiniBand switch for it.
+// A hospital with one server used to get a 64-port InfiniBand switch for it.
 TEST(answers, one_host_needs_no_network_between_accelerators) {
   const Answer a = answer_to("medical-imaging", {});
   ASSERT_EQ(a.review.machine->networks.size(), 3U);
@@ -182,7 +184,7 @@ TEST(answers, one_host_needs_no_network_between_accelerators) {
   EXPECT_TRUE(a.review.machine->networks[design::SiteIndex(1)].storage.topology);
 }
 
-// 16 nodes of training and 3 of a service were held by 17, and by 16.
+// 16 nodes for training and 3 for a service used to fit on 17 nodes, and on 16.
 TEST(answers, nodes_are_held_once) {
   const auto with = [](int count) {
     return answer_to(
@@ -198,9 +200,9 @@ TEST(answers, nodes_are_held_once) {
   EXPECT_EQ(with(19).finding("cluster.nodes"), nullptr);
 }
 
-// `write` from 0.1 to 100 GB/s cost the same. A tlc-gen4 drive delivers 0.8 of its rate, 8 + 2
-// coded.
-TEST(answers, bandwidth_of_storage_is_paid_for) {
+// `write` from 0.1 to 100 GB/s used to cost the same. A tlc-gen4 drive delivers 0.8 of its rate;
+// the code is 8 + 2.
+TEST(answers, bandwidth_of_storage_costs_money) {
   const auto annual = [](const char* write) {
     return answer_to("superpod-h100", {{"storage[0].servers", ""},
                                        {"storage[0].devices_per_server", ""},
@@ -212,14 +214,15 @@ TEST(answers, bandwidth_of_storage_is_paid_for) {
   EXPECT_GT(annual("2 TB/s"), slow * 1.005);
 }
 
-// Metadata servers were free: 18.5 kUSD and 600 W each, a plain two-socket server.
-TEST(answers, metadata_servers_are_bought_and_fed) {
+// Metadata servers used to be free. Each costs 18.5 kUSD and draws 600 W, as a plain two-socket
+// server.
+TEST(answers, metadata_servers_cost_money_and_power) {
   const auto with = [](const char* servers) {
     return answer_to("superpod-h100", {{"storage[0].metadata.servers", servers}});
   };
   const Answer four = with("4");
   const Answer twelve = with("12");
-  // Beside them their ports: eight on the storage network, eight for management.
+  // In addition their ports: eight on the storage network, eight for management.
   const auto wires = [](const Answer& a) {
     const machine::Networks& n = a.review.networks();
     return std::pair{(n.storage.bill.price().middle() + n.management.bill.price().middle()).base(),
@@ -235,10 +238,10 @@ TEST(answers, metadata_servers_are_bought_and_fed) {
   EXPECT_GT(wires(twelve).first, wires(four).first);
 }
 
-// "45 % [36 .. 54]" under a rent of 1.8 to 14.2, then "64 % [12.5 .. 244]" with the dearest list
-// price in the interval of a contract: the interval is that of the contract and of the bill, which
-// know nothing of one another.
-TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) {
+// The figure used to be "45 % [36 .. 54]" with a rent of 1.8 to 14.2, and later "64 % [12.5 ..
+// 244]" with the highest list price inside the interval of a contract. The interval follows from
+// those of the contract and of the bill, which are independent.
+TEST(answers, break_even_interval_follows_the_rent_and_comes_with_the_own_use) {
   const Answer a = answer_to("superpod-h100", {});
   const review::CostView& c = a.review.cost;
   ASSERT_TRUE(c.market && c.contract);
@@ -248,8 +251,8 @@ TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) 
   const double above = std::hypot(cheaper, std::log(c.price_high));
   EXPECT_NEAR(c.break_even_low, c.break_even * std::exp(-below), 1e-9);
   EXPECT_NEAR(c.break_even_high, c.break_even * std::exp(above), 1e-9);
-  // Against the dearest list price owning pays sooner than against any contract: the bound of the
-  // rule that advises renting.
+  // Compared with the highest list price, owning pays off sooner than compared with any contract.
+  // This is the bound of the rule that advises renting.
   EXPECT_NEAR(c.break_even_earliest,
               c.price_low * c.break_even * (c.contract->median / c.market->high), 1e-9);
   EXPECT_LT(c.break_even_earliest, c.break_even_low);
@@ -259,8 +262,8 @@ TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) 
   EXPECT_GT(c.contract->high.base() * 3600, 2.65);
 }
 
-// A tier that names neither device nor rate was read at 0 B/s, and the fix was a million servers.
-TEST(answers, a_tier_of_which_only_the_kind_is_said_is_the_usual_one) {
+// A tier with neither device nor rate used to get 0 B/s, and the fix was a million servers.
+TEST(answers, a_tier_with_only_a_kind_gets_common_values) {
   const Answer a = answer_to(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 16 }]\n"
       "fabric: { storage: { topology: fat-tree, switch: qm9700 } }\n"
@@ -278,15 +281,16 @@ TEST(answers, a_tier_of_which_only_the_kind_is_said_is_the_usual_one) {
   EXPECT_EQ(a.finding("storage.starving"), nullptr);
 }
 
-// A house without accelerators had a price for an accelerator-hour.
+// A design without accelerators used to have a price per accelerator-hour.
 TEST(answers, servers_alone_have_a_price_for_a_node_hour) {
   const Answer a = answer_to("fraud-cpu", {});
   EXPECT_EQ(a.verdict.figure(Layer::cost, "useful_hour")->note, "of a node");
   EXPECT_EQ(a.review.cost.accelerators, 24);
 }
 
-// Servers beside accelerators are part of what an accelerator-hour costs, not more accelerators.
-TEST(answers, servers_beside_accelerators_are_no_accelerators) {
+// Servers next to accelerators are part of what an accelerator-hour costs, but do not count as
+// accelerators.
+TEST(answers, servers_next_to_accelerators_do_not_count_as_accelerators) {
   const Answer without = answer_to("superpod-h100", {});
   const Answer with = answer_to(
       "superpod-h100", {{"fleet",
@@ -296,8 +300,9 @@ TEST(answers, servers_beside_accelerators_are_no_accelerators) {
   EXPECT_GT(with.figure(Layer::cost, "useful_hour"), without.figure(Layer::cost, "useful_hour"));
 }
 
-// Eight H100 nodes for ten minutes a day: 1.6 MUSD a year where 0.1 would rent the hours.
-TEST(answers, machines_that_stand_idle_are_cheaper_rented) {
+// Eight H100 nodes for ten minutes per day cost 1.6 MUSD per year; renting these hours would cost
+// 0.1.
+TEST(answers, rarely_used_machines_are_cheaper_rented) {
   const Answer a = answer_to("recommender", {});
   const rules::Finding* f = a.finding("cost.renting");
   ASSERT_NE(f, nullptr);
@@ -311,7 +316,7 @@ TEST(answers, machines_that_stand_idle_are_cheaper_rented) {
 
 // Adapters of rank 16 on the attention of an 8B model: 32 layers x 16 x (q 8192 + k, v 5120 each +
 // o 8192) = 13.6 M numbers, not 8 G.
-TEST(answers, a_run_of_adapters_saves_the_adapters) {
+TEST(answers, fine_tuning_adapters_saves_only_the_adapters) {
   const auto size = [](const char* lora) {
     return answer_to("single-node", {{"workloads[0].train.lora", lora}})
         .figure(Layer::storage, "checkpoint_size");
@@ -322,14 +327,14 @@ TEST(answers, a_run_of_adapters_saves_the_adapters) {
   EXPECT_GT(answer_to("cloud-rental", {}).figure(Layer::storage, "checkpoint_size"), 100e9);
 }
 
-// A bound on whole requests was read and forgotten for language models.
-TEST(answers, whole_requests_end_within_their_bound) {
+// An objective for whole requests used to be accepted but ignored for language models.
+TEST(answers, request_time_objectives_limit_capacity) {
   const auto service = [](const char* bound) {
     return answer_to("inference-pod", {{"workloads[0].serve.replicas", ""},
                                        {"workloads[0].serve.objective.latency_p99", bound}});
   };
   const Answer loose = service("60 s");
-  // One answer in a hundred has more than 601 tokens, of 9 ms at least.
+  // One answer in a hundred has more than 601 tokens, which take at least 9 ms each.
   const Answer tight = service("8 s");
   EXPECT_GT(loose.figure(Layer::serving, "replica_capacity"),
             tight.figure(Layer::serving, "replica_capacity"));
@@ -338,8 +343,8 @@ TEST(answers, whole_requests_end_within_their_bound) {
             tight.figure(Layer::serving, "replicas_needed"));
 }
 
-// What an author writes has no interval, and replicas come whole.
-TEST(answers, what_is_given_is_exact_and_replicas_are_whole) {
+// Values that the author writes have no interval, and replicas are whole numbers.
+TEST(answers, given_values_are_exact_and_replicas_are_whole_numbers) {
   const Answer a = answer_to("single-node", {});
   const Estimate every = a.verdict.figure(Layer::storage, "interval")->estimate;
   EXPECT_EQ(every.low, every.high);

@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFsid = "5f1d2c3a-8b7e-4d60-9c1a-2e3f4a5b6c7d";
-constexpr const char* kDiskUuid = "0a1b2c3d-4e5f-4061-8273-8495a6b7c8d";  // and the disk's number
+// followed by the number of the disk
+constexpr const char* kDiskUuid = "0a1b2c3d-4e5f-4061-8273-8495a6b7c8d";
 
 std::string conf_text(const std::string& folder, int port) {
   return fmt::format(
@@ -66,7 +67,7 @@ CephCluster::CephCluster(const std::string& folder, int disks) : folder_(folder)
 }
 
 CephCluster::~CephCluster() {
-  // The disks before their monitor, for which they would wait.
+  // Disks end before their monitor; otherwise they would wait for it.
   std::vector<std::string> programs;
   for (int i = 0; i < disks_; ++i) programs.push_back(fmt::format("osd.{}", i));
   programs.insert(programs.end(), {"mgr.x", "mon.a"});

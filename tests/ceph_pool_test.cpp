@@ -1,5 +1,5 @@
-// The port to a RADOS pool over a simulated librados: what it asks of the library, what becomes of
-// every answer and fault, and that it gives back what it was given.
+// The port to a RADOS pool over a simulated librados: its calls to the library, how it handles
+// every answer and fault, and that it releases everything it allocated.
 #include "live/drives/ceph_pool.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ class CephPool : public testing::Test {
     EXPECT_EQ(ceph.held, 0);
   }
 
-  // What a call says, or how it fails.
+  // Returns the result of a call as text, or how it failed.
   template <class T>
   static std::string fault(const drives::Said<T>& said) {
     return said ? "none" : said.error().what;
@@ -50,8 +50,8 @@ class CephPool : public testing::Test {
   std::unique_ptr<drives::Pool> pool = drives::open_ceph_pool({.pool = "hot", .space = "store-1"});
 };
 
-TEST_F(CephPool, ConnectsWithTheFirstCallAsThePlaceSays) {
-  EXPECT_THAT(ceph.times, IsEmpty()) << "nothing is asked before";
+TEST_F(CephPool, ConnectsAtTheFirstCallToTheGivenPlace) {
+  EXPECT_THAT(ceph.times, IsEmpty()) << "no call before the first use";
   ASSERT_TRUE(pool->list());
   EXPECT_EQ(ceph.cluster, "ceph");
   EXPECT_EQ(ceph.user, "client.orrery");
@@ -63,13 +63,13 @@ TEST_F(CephPool, ConnectsWithTheFirstCallAsThePlaceSays) {
                           Pair("objecter_timeout", "2"), Pair("rados_mon_op_timeout", "5"),
                           Pair("rados_osd_op_timeout", "10")));
   ASSERT_TRUE(pool->list());
-  EXPECT_EQ(ceph.times["connect"], 1) << "once for all calls";
+  EXPECT_EQ(ceph.times["connect"], 1) << "one connection for all calls";
   pool.reset();
   EXPECT_EQ(ceph.times["shutdown"], 1);
   EXPECT_EQ(ceph.times["ioctx_destroy"], 1);
 }
 
-TEST_F(CephPool, TakesTheConfigurationUserAndKeyringThatItIsGiven) {
+TEST_F(CephPool, UsesTheGivenConfigurationUserAndKeyring) {
   pool = drives::open_ceph_pool({.pool = "hot",
                                  .space = "s",
                                  .conf = "/here/c.conf",
@@ -90,25 +90,26 @@ TEST_F(CephPool, ACallThatFindsAnotherConnectingIsSilentAtOnce) {
     EXPECT_EQ(kind(append("a", "x", true)), drives::PoolFault::silent);
   };
   EXPECT_TRUE(pool->list());
-  EXPECT_EQ(heard, "the cluster is being connected to");
+  EXPECT_EQ(heard, "still connecting to the cluster");
   EXPECT_EQ(ceph.times["connect"], 1);
 }
 
-TEST_F(CephPool, ConnectsAgainAfterItCouldNot) {
+TEST_F(CephPool, ReconnectsAfterAFailure) {
   ceph.codes["connect"] = -ETIMEDOUT;
   EXPECT_EQ(fault(pool->list()), "cannot connect as client.orrery: Connection timed out");
   EXPECT_EQ(kind(pool->list()), drives::PoolFault::silent);
   EXPECT_EQ(ceph.times["connect"], 2);
-  EXPECT_EQ(ceph.held, 0) << "the connection is given back";
+  EXPECT_EQ(ceph.held, 0) << "the connection is released";
   for (const int code : {-ENOENT, -EINVAL}) {
     ceph.codes["connect"] = code;
-    EXPECT_EQ(kind(pool->list()), drives::PoolFault::refused) << "no keyring, no such user";
+    EXPECT_EQ(kind(pool->list()), drives::PoolFault::refused) << "the keyring or the user does not "
+                                                                 "exist";
   }
   ceph.codes.clear();
   EXPECT_TRUE(pool->list());
 }
 
-TEST_F(CephPool, SaysWhichPartOfTheWayWasClosed) {
+TEST_F(CephPool, ReportsWhichStepOfConnectingFailed) {
   ceph.codes["create2"] = -EINVAL;
   EXPECT_EQ(fault(pool->space()), "librados: Invalid argument");
   EXPECT_EQ(kind(pool->space()), drives::PoolFault::broken);
@@ -129,7 +130,7 @@ TEST_F(CephPool, MakesAppendsReadsMeasuresListsAndRemoves) {
   ASSERT_TRUE(append("b", "hello ", true));
   ASSERT_TRUE(append("b", "world", false));
   ASSERT_TRUE(append("a", "", true));
-  EXPECT_EQ(ceph.times["append"], 2) << "no bytes, nothing to append";
+  EXPECT_EQ(ceph.times["append"], 2) << "without bytes there is nothing to append";
   EXPECT_THAT(ceph.objects, ElementsAre(Pair("a", ""), Pair("b", "hello world")));
   EXPECT_EQ(pool->read("b", 0, 100).value(), "hello world");
   EXPECT_EQ(pool->read("b", 6, 3).value(), "wor");
@@ -153,11 +154,11 @@ TEST_F(CephPool, AnAppendSaysWhereItFailed) {
   EXPECT_EQ(kind(append("a", "y", false)), drives::PoolFault::silent);
   ceph.codes = {{"create_completion", -ENOMEM}};
   EXPECT_EQ(fault(append("a", "y", false)), "cannot append to a: Cannot allocate memory");
-  EXPECT_EQ(ceph.times["wait"], 0) << "what was not sent is not waited for";
+  EXPECT_EQ(ceph.times["wait"], 0) << "an append that was not sent is not waited for";
   EXPECT_EQ(ceph.objects["a"], "x");
 }
 
-TEST_F(CephPool, AnAppendIsOnItsWayBeforeItIsWaitedFor) {
+TEST_F(CephPool, AnAppendIsSentBeforeItIsWaitedFor) {
   const auto one = pool->append("a", "1", true);
   const auto two = pool->append("a", "2", false);
   EXPECT_EQ(ceph.objects["a"], "12");
@@ -190,13 +191,13 @@ TEST_F(CephPool, EveryCodeIsAFaultOfThePort) {
   ceph.codes = {
       {"read", -EIO}, {"stat", -EIO}, {"remove", -EIO}, {"list_open", -EIO}, {"alignment", -EIO}};
   EXPECT_EQ(fault(pool->read("a", 0, 1)), "cannot read a: Input/output error");
-  EXPECT_EQ(fault(pool->size("a")), "cannot look at a: Input/output error");
+  EXPECT_EQ(fault(pool->size("a")), "cannot read the size of a: Input/output error");
   EXPECT_EQ(fault(pool->remove("a")), "cannot remove a: Input/output error");
   EXPECT_EQ(fault(pool->list()), "cannot list the pool hot: Input/output error");
   EXPECT_EQ(fault(pool->append_unit()), "the pool hot: Input/output error");
 }
 
-TEST_F(CephPool, AListThatBreaksOffIsNoList) {
+TEST_F(CephPool, AnInterruptedListingFails) {
   ASSERT_TRUE(append("a", "x", true));
   ceph.codes["list_end"] = -EIO;
   EXPECT_EQ(fault(pool->list()), "cannot list the pool hot: Input/output error");
@@ -204,14 +205,14 @@ TEST_F(CephPool, AListThatBreaksOffIsNoList) {
   EXPECT_EQ(kind(pool->list()), drives::PoolFault::silent);
 }
 
-// A pool of copies has none of its own: a disk's block then.
+// A pool that keeps copies has no unit of its own, so the block size of a disk is used.
 TEST_F(CephPool, AppendsInThePoolsUnit) {
   EXPECT_EQ(pool->append_unit().value(), 4096U);
   ceph.alignment = 12288;
   EXPECT_EQ(pool->append_unit().value(), 12288U);
 }
 
-TEST_F(CephPool, SpaceIsWhatTheMonitorsSayOfThisPool) {
+TEST_F(CephPool, SpaceIsReportedByTheMonitors) {
   ceph.answer = R"({"pools":[{"name":"cold","stats":{"stored":1,"max_avail":2}},)"
                 R"({"name":"hot","stats":{"stored":300,"max_avail":5000}}]})";
   const auto space = pool->space();
@@ -219,11 +220,11 @@ TEST_F(CephPool, SpaceIsWhatTheMonitorsSayOfThisPool) {
   EXPECT_EQ(space->free_bytes, 5000U);
   EXPECT_THAT(ceph.commands, ElementsAre(R"({"prefix":"df","format":"json"})"));
   ceph.answer = "{}";
-  EXPECT_EQ(pool->space()->total_bytes, 5300U) << "kept for a while";
+  EXPECT_EQ(pool->space()->total_bytes, 5300U) << "the answer is reused for a while";
   EXPECT_EQ(ceph.times["mon_command"], 1);
 }
 
-TEST_F(CephPool, SpaceIsNothingWhereTheMonitorsHaveNotCounted) {
+TEST_F(CephPool, SpaceIsUnknownUntilTheMonitorsHaveCounted) {
   for (const char* answer : {"not json", "{}", R"({"pools":[]})", R"({"pools":[{"name":"hot"}]})",
                              R"({"pools":[{"name":"cold","stats":{"max_avail":2}}]})"}) {
     ceph.answer = answer;
@@ -242,7 +243,7 @@ TEST_F(CephPool, SpaceIsAskedAgainAfterAFault) {
   EXPECT_EQ(pool->space()->total_bytes, 7U);
 }
 
-TEST(PoolPlace, IsReadOrRefusedInASentence) {
+TEST(PoolPlace, IsParsedOrRefusedWithAReason) {
   const auto why = [](const std::string& text) {
     const auto place = drives::pool_place_of(text);
     return place ? "none" : place.error()[0].what;
@@ -252,14 +253,16 @@ TEST(PoolPlace, IsReadOrRefusedInASentence) {
   EXPECT_EQ(drives::pool_place_of("rados:p/n?user=me&conf=/c&keyring=/k").value(),
             (drives::PoolPlace{
                 .pool = "p", .space = "n", .conf = "/c", .user = "client.me", .keyring = "/k"}));
-  EXPECT_EQ(why("rados:p"), "this is no namespace of a RADOS pool");
-  EXPECT_EQ(why("s3:p/n"), "this is no namespace of a RADOS pool");
+  EXPECT_EQ(why("rados:p"), "this is not a namespace of a RADOS pool");
+  EXPECT_EQ(why("s3:p/n"), "this is not a namespace of a RADOS pool");
   for (const char* odd : {"rados:/n", "rados:p/", "rados:p/n/m", "rados:p q/n", "rados:p/n@"}) {
-    EXPECT_EQ(why(odd), "a pool and a namespace are of letters, digits, '-', '_' and '.'") << odd;
+    EXPECT_EQ(why(odd),
+              "the names of a pool and a namespace consist of letters, digits, '-', '_' and '.'")
+        << odd;
   }
   for (const char* word : {"conf=here", "keyring=k", "user=", "user", "colour=red"}) {
     EXPECT_EQ(why(std::string("rados:p/n?") + word),
-              "'" + std::string(word) + "' is not understood");
+              "'" + std::string(word) + "' is not a known option");
   }
   EXPECT_EQ(drives::pool_place_of("rados:p").error()[0].fix,
             "write rados:POOL/NAMESPACE[?conf=FILE][&user=NAME][&keyring=FILE]");

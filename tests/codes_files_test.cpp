@@ -1,5 +1,5 @@
-// Files of others' and of our own that are refused, by code, each beside one that just passes:
-// tables, traces, logs, lists, what programs answer.
+// Input files that are refused, by code, each next to one that just passes: tables, traces, logs,
+// lists and output of other programs.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -45,7 +45,7 @@ std::string code_of(const Diagnostics& faults) { return faults.empty() ? "" : fa
 
 CsvTable table(std::string_view text) { return *CsvTable::parse(text, "t.csv"); }
 
-TEST(codes_files, of_tables) {
+TEST(codes_files, tables) {
   const auto code = [](std::string_view text) { return code_of(CsvTable::parse(text, "t.csv")); };
   EXPECT_EQ(code("a,b\n1,2\n"), "");
   EXPECT_EQ(code(""), "csv.empty");
@@ -59,7 +59,7 @@ TEST(codes_files, of_tables) {
   EXPECT_EQ(code_of(catalog::catalog_table(knowledge, "notes")), "catalog.table");
 }
 
-TEST(codes_files, of_hours) {
+TEST(codes_files, hours) {
   const auto code = [](const std::string& columns, const std::string& row, int rows = 24) {
     std::string text = columns + "\n";
     for (int i = 0; i < rows; ++i) text += row + "\n";
@@ -73,7 +73,7 @@ TEST(codes_files, of_hours) {
   EXPECT_EQ(code("carbon_g_per_kwh,dry_bulb_c", "2001,60"), "hours.value");
 }
 
-TEST(codes_files, of_counters_and_logs) {
+TEST(codes_files, counters_and_logs) {
   const std::string header =
       "switch,port,peer,seconds,tx_bytes,rx_bytes,speed_gbps,pause_rx,pause_tx,ecn_marked,drops\n";
   const auto judged = [&](const std::string& row) {
@@ -85,7 +85,7 @@ TEST(codes_files, of_counters_and_logs) {
   EXPECT_EQ(code_of(fabric::parse_nccl_log("# nThread 1\n", "n.log")), "nccl.empty");
 }
 
-TEST(codes_files, of_calibration) {
+TEST(codes_files, calibration) {
   EXPECT_EQ(code_of(fabric::read_collective_parameters(table("group,id,parameter,value\n"))),
             "calibration.empty");
   const std::string causes = "cause,group,weight,scope,keeps_disk,sight\n";
@@ -111,7 +111,7 @@ TEST(codes_files, of_calibration) {
   EXPECT_EQ(engine("e,,tgi,0.9,16,3,300,0,8,0.3,0\n"), "serving.engine-row");
 }
 
-TEST(codes_files, of_schedules) {
+TEST(codes_files, schedules) {
   const auto code = [](std::vector<std::string> after) {
     const std::vector<facility::ScheduleItem> items{
         {.id = "a", .low = days(1), .typical = days(2), .high = days(3)},
@@ -127,7 +127,7 @@ TEST(codes_files, of_schedules) {
   EXPECT_EQ(code({"b"}), "schedule.cycle");
 }
 
-TEST(codes_files, of_traces) {
+TEST(codes_files, traces) {
   const auto jobs = [](std::string_view text) { return code_of(workload::read_jobs(text, "j")); };
   EXPECT_EQ(jobs("submit,run,gpus\n0,60,8\n"), "");
   EXPECT_EQ(jobs("submit,run,gpus\n0,60,0\n"), "trace.empty");
@@ -147,7 +147,7 @@ TEST(codes_files, of_traces) {
   EXPECT_EQ(nodes("1,1,9,A10\n"), "trace.row");
 }
 
-TEST(codes_files, of_traces_too_short_to_rewind) {
+TEST(codes_files, traces_too_short_to_rewind) {
   std::vector<workload::JobRecord> jobs;
   for (int i = 0; i < 30; ++i) {
     jobs.push_back({.submit = seconds(60.0 * i),
@@ -161,7 +161,7 @@ TEST(codes_files, of_traces_too_short_to_rewind) {
   EXPECT_EQ(code_of(rehearse::rewind(jobs, pool, options)), "rewind.record");
 }
 
-TEST(codes_files, of_models_and_megatron_lines) {
+TEST(codes_files, models_and_megatron_lines) {
   const std::string arguments =
       "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
       "--micro-batch-size ";
@@ -179,7 +179,7 @@ TEST(codes_files, of_models_and_megatron_lines) {
   EXPECT_EQ(model(R"(,"moe_latent_size":1024)"), "config.experts");
 }
 
-TEST(codes_files, of_training_that_cannot_be_laid_out) {
+TEST(codes_files, training_that_cannot_be_laid_out) {
   jobs::TrainingQuery good{.model = *machine::known().catalog().model("llama-3-8b"),
                            .accelerator = machine::known().catalog().accelerator("h100-sxm"),
                            .gpus = 8};
@@ -195,7 +195,7 @@ TEST(codes_files, of_training_that_cannot_be_laid_out) {
   EXPECT_EQ(code_of(predict_training(machine::known(), odd)), "training.layout");
 }
 
-TEST(codes_files, of_accelerators_that_nobody_sells) {
+TEST(codes_files, accelerators_that_are_not_sold) {
   search::RankQuery q{.model = *machine::known().catalog().model("llama-3-8b"),
                       .request = {.input = 1024, .output = 128}};
   q.accelerators = {"h100-sxm"};
@@ -204,7 +204,7 @@ TEST(codes_files, of_accelerators_that_nobody_sells) {
   EXPECT_EQ(code_of(rank_accelerators(machine::known(), q)), "rank.accelerator");
 }
 
-TEST(codes_files, of_what_we_emit) {
+TEST(codes_files, our_own_emitted_files) {
   const std::string digest(64, 'a');
   const emit::Manifest one{
       {.target = "slurm", .path = "slurm.conf", .digest = digest, .design = digest}};
@@ -224,7 +224,7 @@ TEST(codes_files, of_what_we_emit) {
   EXPECT_EQ(checked("apiVersion: v1\nkind: Namespace\nmetadata: { name: A_b }\n"), "emit.schema");
 }
 
-TEST(codes_files, of_yaml_and_xml) {
+TEST(codes_files, yaml_and_xml) {
   Diagnostics faults;
   EXPECT_TRUE(design_text::parse_yaml("a: 1\n", "y", faults));
   EXPECT_EQ(code_of(faults), "");
@@ -234,7 +234,7 @@ TEST(codes_files, of_yaml_and_xml) {
   EXPECT_EQ(code_of(s3::read_xml("<a><b>1</a>")), "xml.malformed");
 }
 
-TEST(codes_files, of_what_slurm_answers) {
+TEST(codes_files, answers_of_slurm) {
   EXPECT_EQ(code_of(agent::parse_jobs("1;RUNNING;0;1;N/A;N/A;n1;None;\n")), "");
   EXPECT_EQ(code_of(agent::parse_jobs("1;RUNNING\n")), "slurm.output");
   EXPECT_EQ(code_of(agent::parse_nodes("n1;idle;none;\n")), "");
@@ -259,7 +259,7 @@ TEST(codes_files, of_what_slurm_answers) {
   EXPECT_EQ(code_of(port.act({.kind = Kind::drain_node, .nodes = {"n1;rm"}})), "slurm.name");
 }
 
-TEST(codes_files, of_metrics_and_journals) {
+TEST(codes_files, metrics_and_journals) {
   const agent::MetricFamilies known{{.name = "a"}};
   const auto parsed = [&](std::string_view line) {
     return code_of(agent::parse_metrics(line, "m", known).faults);

@@ -1,5 +1,5 @@
-// Every way to be refused has a case of its own here, and beside it one that just passes: a check
-// that is dropped or moved by one is found by its code.
+// Every reason for a refusal has its own case here, next to one that just passes. A check that is
+// dropped or shifted by one is noticed by its code.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -25,7 +25,7 @@ std::string code_of_design(const std::string& lines, const std::string& site = "
                                           machine::known().catalog()));
 }
 
-TEST(codes, of_qualities_of_service) {
+TEST(codes, qualities_of_service) {
   const auto code = [](const std::string& scheduler, const std::string& work) {
     return code_of_design("scheduler: { " + scheduler + " }\nworkloads:\n  - " + work);
   };
@@ -47,8 +47,8 @@ TEST(codes, of_qualities_of_service) {
             "design.duplicate-name");
 }
 
-// Talks and routers are of transformers whose requests are run one by one.
-TEST(codes, of_talks) {
+// Conversations and routers need transformers whose requests run one by one.
+TEST(codes, conversations_and_routers) {
   const auto code = [](const std::string& serve) {
     return code_of_design("workloads:\n  - serve: { " + serve + " }\n");
   };
@@ -71,8 +71,8 @@ TEST(codes, of_talks) {
   EXPECT_EQ(code(plain + "router: prefix, arrivals: { rate: 1 /s }"), "design.talks");
 }
 
-// Tasks are talks of agents: what is not modelled of talks is not of them.
-TEST(codes, of_agents_and_retrieval) {
+// Agent tasks are conversations, so what is not modelled for conversations is refused for them too.
+TEST(codes, agents_and_retrieval) {
   const auto code = [](const std::string& serve) {
     return code_of_design(
         "storage: [{ tier: hot, kind: object, read: 1 GB/s, capacity: 1 TB }]\n"
@@ -107,7 +107,7 @@ TEST(codes, of_agents_and_retrieval) {
   EXPECT_EQ(code(model + one + "max_batch: 4"), "");
 }
 
-TEST(codes, of_batch_inference) {
+TEST(codes, batch_inference) {
   const auto code = [](const std::string& batch) {
     return code_of_design("workloads:\n  - batch: { " + batch + " }\n");
   };
@@ -118,7 +118,7 @@ TEST(codes, of_batch_inference) {
             "design.inference");
 }
 
-TEST(codes, of_cascades) {
+TEST(codes, cascades) {
   const auto code = [](const std::string& small, const std::string& large) {
     return code_of_design("workloads:\n  - serve: { name: small, " + small +
                           " }\n  - serve: { name: large, " + large + " }\n");
@@ -137,7 +137,7 @@ TEST(codes, of_cascades) {
             "design.cascade");
 }
 
-TEST(codes, of_autoscaling_and_kv_tiers) {
+TEST(codes, autoscaling_and_kv_tiers) {
   const auto code = [](const std::string& serve) {
     return code_of_design(
         "storage: [{ tier: hot, kind: object, read: 1 GB/s, capacity: 1 TB }]\n"
@@ -161,7 +161,7 @@ TEST(codes, of_autoscaling_and_kv_tiers) {
   EXPECT_EQ(code(plain + "kv_tier: { tier: host, capacity: 1 GB }"), "design.kv-tier");
 }
 
-TEST(codes, of_adapters) {
+TEST(codes, adapters) {
   const auto code = [](const std::string& serve) {
     return code_of_design("workloads:\n  - serve: { arrivals: { rate: 1 /s }, " + serve + " }\n");
   };
@@ -184,7 +184,7 @@ TEST(codes, of_adapters) {
   EXPECT_EQ(code(plain + "adapters: { count: 1 }"), "design.adapters");
 }
 
-TEST(codes, of_failover) {
+TEST(codes, failover) {
   const auto code = [](const std::string& first, const std::string& more = "") {
     return code_of(design_text::read_design(
         "orrery: 1\nname: x\nsites: [{ name: a, region: usa }, { name: b, region: usa }, "
@@ -196,17 +196,17 @@ TEST(codes, of_failover) {
   };
   EXPECT_EQ(code("failover: [b]"), "");
   EXPECT_EQ(code("failover: [b], failover_after: 10 s"), "");
-  EXPECT_EQ(code("failover_after: 10 s"), "design.failover") << "of what";
+  EXPECT_EQ(code("failover_after: 10 s"), "design.failover") << "no target is given";
   EXPECT_EQ(code("failover: [a]"), "design.failover") << "its own site";
   EXPECT_EQ(code("failover: [b, b]"), "design.failover") << "twice";
-  EXPECT_EQ(code("failover: [c]"), "design.failover") << "no zone stands there";
+  EXPECT_EQ(code("failover: [c]"), "design.failover") << "there is no zone at that site";
   EXPECT_EQ(code("failover: [d]"), "design.unknown-name");
   EXPECT_EQ(code("replicas: 3"), "");
   EXPECT_EQ(code("replicas: 3", ", autoscale: { max: 4, target: 16 }"), "design.autoscale");
 }
 
-// Where a tier of the store may lie.
-TEST(codes, of_places) {
+// Where a tier of the store may be.
+TEST(codes, places_of_store_tiers) {
   const auto code = [](const std::string& tiers) {
     return code_of_design("storage: [" + tiers + "]\n");
   };
@@ -222,8 +222,9 @@ TEST(codes, of_places) {
   EXPECT_EQ(code(one + ", { tier: cold, kind: object, place: 'rados:a/c' }"), "");
 }
 
-// Codes and cores are of drives in servers that the design builds; what parity takes is not usable.
-TEST(codes, of_protection) {
+// Erasure codes and cores belong to drives in servers that the design builds; the capacity used for
+// parity is not usable.
+TEST(codes, protection_of_storage) {
   const auto code = [](const std::string& tier) {
     return code_of_design("storage: [{ tier: hot, kind: parallel-fs, " + tier + " }]\n");
   };
@@ -245,7 +246,7 @@ TEST(codes, of_protection) {
   EXPECT_EQ(code("profile: kv-cash"), "design.unknown-part");
 }
 
-TEST(codes, of_scale_up_links) {
+TEST(codes, scale_up_links) {
   const auto code = [](const std::string& node, const std::string& custom) {
     return code_of(
         design_text::read_design("orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, "
@@ -261,7 +262,7 @@ TEST(codes, of_scale_up_links) {
   EXPECT_EQ(code("cpu-2s-server", "scale_up: ualink-200"), "design.range");
 }
 
-TEST(codes, of_marks_and_watchdogs) {
+TEST(codes, ecn_marks_and_watchdogs) {
   const auto code = [](const std::string& roce) {
     return code_of_design("fabric: { compute: { topology: fat-tree, switch: sn5600, roce: { " +
                           roce + " } } }\n");
@@ -273,7 +274,7 @@ TEST(codes, of_marks_and_watchdogs) {
   EXPECT_EQ(code("watchdog_time: 100 ms"), "design.watchdog");
 }
 
-TEST(codes, of_slices) {
+TEST(codes, slices) {
   const auto code = [](const std::string& more, const std::string& node) {
     return code_of(design_text::read_design(
         "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: " + node +
@@ -287,7 +288,7 @@ TEST(codes, of_slices) {
   EXPECT_EQ(code("mig: { 1g.18gb: 3 }", "cpu-2s-server"), "design.mig");
 }
 
-TEST(codes, of_outages_and_plants) {
+TEST(codes, outages_and_cooling_plants) {
   const auto code = [](const std::string& site) {
     return code_of_design("", "{ region: usa, " + site + " }");
   };
@@ -300,7 +301,7 @@ TEST(codes, of_outages_and_plants) {
   EXPECT_EQ(code("cooling_design: 60 C"), "design.range");
 }
 
-TEST(codes, of_hours_and_fair_shares) {
+TEST(codes, hours_and_fair_shares) {
   const auto code = [](const std::string& scheduler) {
     return code_of_design("scheduler: { " + scheduler + " }\n");
   };
@@ -314,7 +315,7 @@ TEST(codes, of_hours_and_fair_shares) {
   EXPECT_EQ(code_of_design(jobs + ", clean_hours: {} } }]\n"), "design.missing");
 }
 
-TEST(codes, of_pipelines) {
+TEST(codes, pipelines) {
   const std::string machine =
       "storage:\n"
       "  - { name: hot, tier: hot, kind: parallel-fs, read: 9 GB/s, write: 9 GB/s }\n"
@@ -372,7 +373,7 @@ TEST(codes, of_pipelines) {
   EXPECT_EQ(code(in + ", " + after + "archive] }"), "design.pipeline");
 }
 
-TEST(codes, of_reservations) {
+TEST(codes, reservations) {
   const auto code = [](const std::string& reservation, const std::string& scheduler = "") {
     return code_of_design("scheduler: { " + scheduler +
                           "quotas: [{ tenant: lab, share: 0.5 }], reservations: [" + reservation +
@@ -400,7 +401,7 @@ TEST(codes, of_reservations) {
   EXPECT_EQ(code(many), "design.reservation");
 }
 
-TEST(codes, of_random_access) {
+TEST(codes, random_access) {
   const auto code = [](const std::string& dataset) {
     return code_of_design(
         "storage: [{ tier: hot, kind: nfs, capacity: 1 PB }]\nworkloads:\n  - train: { model: "
@@ -416,8 +417,8 @@ TEST(codes, of_random_access) {
   EXPECT_EQ(code_of_design(batch + "random_access: 0.5 } }\n"), "design.range");
 }
 
-// Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.
-TEST(codes, of_partitions) {
+// With two nodes: two partitions with one node each, or one with both; none in a Kubernetes fleet.
+TEST(codes, partitions) {
   const auto code = [](const std::string& scheduler, const std::string& partition = "") {
     const std::string jobs = "jobs: { rate: 1 /h, mean_duration: 1 h";
     return code_of_design("scheduler: { " + scheduler + " }\nworkloads:\n  - " + jobs +
@@ -452,7 +453,7 @@ TEST(codes, of_partitions) {
   EXPECT_EQ(of_two_fleets("{ name: h, fleet: f }", "fleet: f"), "design.partition");
 }
 
-TEST(codes, of_words_units_and_names) {
+TEST(codes, words_units_and_names) {
   EXPECT_EQ(code_of_design(""), "");
   EXPECT_EQ(code_of_design("scheduler: { kind: slurm }"), "");
   EXPECT_EQ(code_of_design("scheduler: { kind: slurmm }"), "design.unknown-word");
@@ -477,7 +478,7 @@ std::string code_of_fabric(Change change) {
   return code_of(fabric::make_topology(spec));
 }
 
-TEST(codes, of_networks_that_cannot_be_built) {
+TEST(codes, networks_that_cannot_be_built) {
   using Spec = fabric::FabricSpec;
   EXPECT_EQ(code_of_fabric([](Spec&) {}), "");
   EXPECT_EQ(code_of_fabric([](Spec& s) { s.nodes = 0; }), "fabric.size");
@@ -499,7 +500,7 @@ TEST(codes, of_networks_that_cannot_be_built) {
   EXPECT_EQ(torus({16, 31}), "fabric.torus");
 }
 
-TEST(codes, of_losses_that_cannot_be_studied) {
+TEST(codes, losses_that_cannot_be_studied) {
   const fabric::Topology t = *fabric::make_topology(small());
   EXPECT_EQ(code_of(study_loss(t, {.loss = fabric::Loss::nic, .number = 511})), "");
   EXPECT_EQ(code_of(study_loss(t, {.loss = fabric::Loss::nic, .number = 512})),
@@ -514,7 +515,7 @@ TEST(codes, of_losses_that_cannot_be_studied) {
   EXPECT_EQ(code_of(study_loss(*fabric::make_topology(wide), {})), "fabric.too-large");
 }
 
-TEST(codes, of_services_that_do_not_run) {
+TEST(codes, services_that_do_not_run) {
   const catalog::Catalog& catalog = machine::known().catalog();
   jobs::ServingQuery good{.model = *catalog.model("llama-3-8b"),
                           .accelerator = catalog.accelerator("h100-sxm")};

@@ -1,5 +1,5 @@
-// `orrery exporter` beside the real programs: a Prometheus that scrapes it and evaluates the
-// emitted rules, and a Slurm that it asks.
+// `orrery exporter` with the real programs: a Prometheus that scrapes it and evaluates the emitted
+// rules, and a Slurm that it queries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -34,10 +34,10 @@ using net::free_port;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kPatience = std::chrono::seconds(40);  // a second suffices on a quiet machine
+constexpr auto kPatience = std::chrono::seconds(40);  // one second is enough on a quiet machine
 constexpr auto kPause = std::chrono::milliseconds(200);
 
-// A program that runs beside the test and is ended with it, by its own id.
+// A program that runs during the test and is ended with it, by its process id.
 class Process {
  public:
   explicit Process(std::vector<std::string> words) {
@@ -60,7 +60,7 @@ class Process {
   pid_t pid_ = 0;
 };
 
-// The verb in a thread of this process, until the object goes.
+// Runs the command in a thread of this process, for the lifetime of this object.
 class ExporterThread {
  public:
   explicit ExporterThread(std::vector<std::string> words)
@@ -90,7 +90,7 @@ bool has_program(const std::string& name) {
   return found && found->good();
 }
 
-// What Prometheus answers, once it has anything to say.
+// Returns the answer of Prometheus once it has data.
 std::string queried(const std::string& server, const std::string& expr) {
   std::string said;
   for (const auto end = Clock::now() + kPatience; Clock::now() < end;) {
@@ -107,7 +107,8 @@ std::string design_text() {
   return std::string(design_text::find_template("superpod-h100").value().text);
 }
 
-// The emitted files with every second looked at, and only the exporter to scrape.
+// Writes the emitted files, changed so that everything is evaluated every second and only the
+// exporter is scraped.
 void write_configuration(const agent::TestFolder& folder, int exporter_port) {
   const auto design = design_text::read_design(design_text(), machine::known().catalog()).value();
   const review::Review review = review::run_stages(design, machine::known());
@@ -152,7 +153,7 @@ TEST(Exporter, a_real_prometheus_scrapes_it_and_the_rules_see_the_values) {
               HasSubstr("=> 700 "));
   EXPECT_THAT(queried(server, "orrery_measured_tier_bytes_per_second{tier='hot',op='read'}"),
               HasSubstr("=> 150000000000 "));
-  // A label with quote, backslash and line break arrives as it was written.
+  // A label with a quote, a backslash and a line break arrives unchanged.
   EXPECT_THAT(queried(server, "orrery_measured_step_time_seconds{workload='a\"b\\\\c\\nd'}"),
               HasSubstr("=> 7.5 "));
   EXPECT_THAT(queried(server, "orrery_exporter_source_faults{source='node-files'}"),
@@ -161,7 +162,7 @@ TEST(Exporter, a_real_prometheus_scrapes_it_and_the_rules_see_the_values) {
               HasSubstr("alertstate=\"pending\""));
 }
 
-TEST(Exporter, a_real_slurm_is_read_as_it_is) {
+TEST(Exporter, metrics_of_a_real_slurm_are_correct) {
   using testing_slurm::Cluster;
   const std::string lacks = Cluster::missing();
   if (!lacks.empty()) GTEST_SKIP() << lacks;

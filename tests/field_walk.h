@@ -1,8 +1,8 @@
-// All places of a design's file that hold a value, with other values to try there.
+// All places in a design file that hold a value, each with other values to try there.
 //
-// A visitor of visit_fields: what the table of fields knows, this knows. A variant says which way
-// it goes: +1 is more than what stands there (or true), -1 less (or false), 0 only different
-// (another word, or so far off that other limits bind).
+// This is a visitor of visit_fields, so it covers every field of the table. A variant has a
+// direction: +1 is more than the current value (or true), -1 is less (or false), 0 is only
+// different (another word, or so different that other limits apply).
 #pragma once
 
 #include <fmt/core.h>
@@ -26,15 +26,15 @@ namespace orrery {
 struct Variant {
   std::string value;
   int way = 0;
-  // What must change beside it for the file to stay readable: shares add up to one.
+  // Further changes that keep the file readable, such as shares that must add up to one.
   std::vector<design_text::Change> also = {};
 };
 
 struct FieldPlace {
-  std::string section;  // "fleet entry", as the reference names it
+  std::string section;  // such as "fleet entry", as in the reference
   std::string key;
   std::string path;
-  std::string now;  // as the file has it
+  std::string now;  // the current value in the file
   design::Field field;
   std::vector<Variant> variants;
 };
@@ -93,7 +93,7 @@ class FieldWalk {
     if (p.section == "zones" && p.key == "share") all = shifted_shares(v, p);
     add(p, shortest(v) + unit, std::move(all));
   }
-  // Half of a zone's share goes to its neighbour.
+  // Moves half of a zone's share to its neighbour.
   static std::vector<Variant> shifted_shares(double v, const FieldPlace& p) {
     const std::size_t open = p.path.rfind('[');
     const std::size_t close = p.path.rfind(']');

@@ -1,13 +1,13 @@
-// What is accepted, acts: every field moves what its row of the table says, in the direction it
-// says.
+// Every accepted field changes a result: each moves what its row of the table says, in the
+// direction that it says.
 //
-// tests/rich/*.yaml say every field of the file. Each value is changed in turn, and the review and
-// the emitted files of both designs are compared; the value printed back does not count. A field
-// that cannot act yet is refused by the reader, with its reason. What a review in closed form does
-// not see ("run ttft falls") is shown by a day in simulated time. The whole walk runs in
-// `./test --full`, every twenty-fifth value else.
-// tests/rich/unproven.txt would name fields whose effect no rich design shows yet; there is none,
-// and a field that is shown must leave it.
+// Together, tests/rich/*.yaml use every field of the file. Each value is changed in turn, and the
+// review and the emitted files of both designs are compared; printing the value itself does not
+// count. A field that cannot have an effect yet is refused by the reader, with its reason. Effects
+// that a closed-form review does not show ("run ttft falls") are checked by a simulated day. The
+// whole walk runs in `./test --full`, otherwise every twenty-fifth value. tests/rich/unproven.txt
+// would list fields whose effect no rich design shows yet. It is empty now, and a field whose
+// effect is shown must be removed from it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@
 namespace orrery {
 namespace {
 
-// A day of a design in simulated time: "run ttft" and the like.
+// Simulates a day of a design: "run ttft" and the like.
 std::map<std::string, double> figures_of_run(const design::Design& design) {
   const machine::Machine m = jobs::build_machine(design, machine::known());
   const run::Simulation simulation(m, {.horizon = days(1), .replications = 1});
@@ -53,7 +53,7 @@ std::map<std::string, double> figures_of_run(const design::Design& design) {
 
 bool is_of_run(const design::Field& f) { return f.moves.starts_with("run "); }
 
-// All that a design comes to: figures by id, findings, emitted files by name.
+// All results of a design: figures by id, findings, emitted files by name.
 struct Signals {
   std::map<std::string, double> figures;
   std::map<std::string, int> rules;
@@ -95,7 +95,7 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Files that a rich design names stand beside it.
+// Files that a rich design names are in the same folder.
 design_text::ReadDesignOptions options() {
   return {.read_file = [](std::string_view path) -> Result<std::string> {
     return read_file(std::filesystem::path(ORRERY_SOURCE_DIR) / "tests" / "rich" / path);
@@ -118,7 +118,7 @@ struct Rich {
   std::string text;
   design::Design design;
   Signals signals;
-  bool is_run = false;  // what a day of it comes to is among them
+  bool is_run = false;  // whether the figures of a simulated day are included
 };
 
 std::vector<Rich> rich_designs() {
@@ -138,7 +138,7 @@ std::vector<Rich> rich_designs() {
   return all;
 }
 
-// How a figure moved: +1, -1 or 0, by more than rounding.
+// Returns how a figure moved: +1, -1 or 0, ignoring rounding.
 int moved(double before, double after) {
   const double size = std::max(std::fabs(before), std::fabs(after));
   return std::fabs(after - before) <= 1e-9 * size ? 0 : after > before ? 1 : -1;
@@ -153,8 +153,8 @@ double figure(const Signals& s, std::string_view id) {
   return sum;
 }
 
-// "annual rises, it_nameplate rises, slurm/slurm.conf, rule fabric.endpoints": what there was to
-// see.
+// Describes the differences, such as "annual rises, it_nameplate rises, slurm/slurm.conf, rule
+// fabric.endpoints".
 std::string seen(const Signals& before, const Signals& after) {
   std::string out;
   std::set<std::string> ids;
@@ -178,7 +178,7 @@ std::string seen(const Signals& before, const Signals& after) {
   return out;
 }
 
-// 1: as declared; -1: the other way; 0: not at all.
+// Returns 1 if the figure moved as declared, -1 if it moved the other way, 0 if it did not move.
 int as_declared(std::string_view moves, const Signals& before, const Signals& after, int way) {
   const std::size_t from = moves.starts_with("run ") ? 4 : 0;
   const std::string id(moves.substr(0, moves.find(' ', from)));
@@ -206,7 +206,7 @@ int as_declared(std::string_view moves, const Signals& before, const Signals& af
   return (delta > 0) == ((how == "rises") == (way > 0)) ? 1 : -1;
 }
 
-// The variant applied to the author's text; none where the reader refuses it.
+// Applies the variant to the author's text; nullopt if the reader refuses it.
 std::optional<Signals> with(Rich& rich, const FieldPlace& place, const Variant& variant) {
   std::vector<design_text::Change> changes = variant.also;
   changes.push_back({place.path, variant.value});
@@ -230,7 +230,7 @@ bool is_label(const design::Field& f) { return f.moves == "label"; }
 
 bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
-TEST(Fields, every_one_says_what_it_moves_or_why_not_yet) {
+TEST(Fields, every_field_states_its_effect_or_why_it_has_none_yet) {
   std::string silent;
   for (const design_text::SectionShape& section : design_text::design_shape()) {
     for (const design_text::FieldShape& f : section.fields) {
@@ -243,8 +243,8 @@ TEST(Fields, every_one_says_what_it_moves_or_why_not_yet) {
   EXPECT_EQ(silent, "");
 }
 
-// What cannot act is refused with the sentence of its row.
-TEST(Fields, that_cannot_act_yet_are_refused_with_a_reason) {
+// A field that cannot have an effect is refused with the sentence of its row.
+TEST(Fields, fields_without_an_effect_are_refused_with_a_reason) {
   const auto design = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n"
       "workloads:\n  - serve: { model: llama-3-8b, arrivals: { rate: 1 /s }, max_tokens: 8 }\n",
@@ -255,7 +255,7 @@ TEST(Fields, that_cannot_act_yet_are_refused_with_a_reason) {
   EXPECT_FALSE(design.error()[0].why.empty());
 }
 
-TEST(Fields, all_stand_in_the_rich_designs) {
+TEST(Fields, the_rich_designs_use_every_field) {
   std::set<std::string> said;
   for (const Rich& rich : rich_designs()) {
     for (const FieldPlace& p : FieldWalk(rich.design, machine::known().catalog()).places) {
@@ -268,14 +268,14 @@ TEST(Fields, all_stand_in_the_rich_designs) {
       const bool holds_others =
           f.kind == design_text::ValueKind::section || f.kind == design_text::ValueKind::workload;
       if (holds_others || !f.field.not_yet.empty() || is_label(f.field)) continue;
-      if (f.key == "dimensions") continue;  // of a torus, which no rich design is
+      if (f.key == "dimensions") continue;  // only for a torus, which no rich design has
       if (!said.contains(f.key)) missing += section.name + "." + f.key + "\n";
     }
   }
   EXPECT_EQ(missing, "");
 }
 
-TEST(Fields, move_what_they_declare) {
+TEST(Fields, every_field_has_its_declared_effect) {
   std::vector<Rich> all = rich_designs();
   struct Proof {
     bool shown = false;
@@ -308,10 +308,12 @@ TEST(Fields, move_what_they_declare) {
   const std::set<std::string> unproven = unproven_fields();
   for (const auto& [field, proof] : proofs) {
     if (unproven.contains(field)) {
-      EXPECT_FALSE(proof.shown && full()) << field << " is shown: take it off unproven.txt";
+      EXPECT_FALSE(proof.shown && full()) << field
+                                          << " has a shown effect: remove it from "
+                                             "unproven.txt";
       continue;
     }
-    EXPECT_TRUE(proof.shown || (!full() && only == nullptr)) << field << " moves nothing:\n"
+    EXPECT_TRUE(proof.shown || (!full() && only == nullptr)) << field << " has no effect:\n"
                                                              << proof.saw;
     EXPECT_EQ(proof.against, "") << field << '\n' << proof.saw;
   }

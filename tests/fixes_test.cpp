@@ -1,17 +1,17 @@
-// Every rule can fire, and what it finds offers the change that cures it.
+// Every rule can fire, and its finding offers the edit that fixes it.
 //
-// tests/golden/rules/RULE.golden breaks the rule in templates that pass, that rule and no other,
-// and holds what its findings say, word for word: no other test does. A file is cases:
+// tests/golden/rules/RULE.golden breaks the rule in templates that pass, this rule and no other,
+// and holds its findings word for word; no other test does. A file consists of cases:
 //
 //   template: superpod-h100
-//   workloads[0].train.batch = 1        edits, `path = value`; an empty value takes the key away
+//   workloads[0].train.batch = 1        edits, `path = value`; an empty value removes the key
 //   ! reason                            if the finding offers no edit
 //   ----
 //   error at `train:`                   the findings, each with the line that it points at
 //   what: ...
 //
-// Applied to the author's own text, the edits of the findings lead back. Beyond those designs,
-// pranks on every template are mended edit by edit.
+// Applied to the author's own text, the edits of the findings restore a passing design. In
+// addition, pranks on every template are fixed edit by edit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ namespace {
 
 using design_text::Change;
 
-// Rules whose findings say what to know, not what to change.
+// Rules whose findings state a fact but offer no edit.
 const std::map<std::string, std::string> kNoEdit = {
     {"cluster.idle-nodes", "whether to buy fewer or to find work is the author's choice"},
     {"cost.renting", "whether to own is the author's choice"},
@@ -63,14 +63,14 @@ std::string template_text(std::string_view name) {
   return found ? std::string(found->text) : std::string();
 }
 
-// Files that a broken design names stand with the rich ones.
+// Files that a broken design names are in the folder of the rich designs.
 design_text::ReadDesignOptions files() {
   return {.read_file = [](std::string_view path) -> Result<std::string> {
     return read_file(std::filesystem::path("tests/rich") / path);
   }};
 }
 
-// Findings alone: what a design costs is of no concern here.
+// Returns only the findings; the cost of a design does not matter here.
 std::vector<rules::Finding> findings_of(std::string_view text) {
   const auto design = design_text::read_design(text, machine::known().catalog(), files());
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error())) << text;
@@ -78,7 +78,7 @@ std::vector<rules::Finding> findings_of(std::string_view text) {
   return rules::check_rules(review::run_stages(*design, machine::known()));
 }
 
-// As one click does it: in the author's own text, which keeps its form.
+// Edits the author's own text as one click does, keeping its form.
 std::string edited(const std::string& text, const Change& edit) {
   auto after = design_text::edit_text(text, edit, machine::known().catalog(), files());
   EXPECT_TRUE(after.has_value()) << edit.path << " = " << edit.value << '\n'
@@ -93,8 +93,8 @@ std::string all_edited(std::string text, const std::vector<Change>& edits) {
   return text;
 }
 
-// That nodes stand idle, or are used too little to be owned, follows from many a change; only their
-// own mutations look for these notes.
+// Idle nodes, or nodes too little used to own, follow from many changes; only the cases of these
+// rules expect these notes.
 bool follows(const rules::Finding& f) {
   return f.rule == "cluster.idle-nodes" || f.rule == "cost.renting";
 }
@@ -114,14 +114,14 @@ std::string as_text(const rules::Finding& f) {
 
 struct Mutation {
   std::string rule;
-  std::string name;     // of the template
-  std::string no_edit;  // why its finding offers none
+  std::string name;     // name of the template
+  std::string no_edit;  // why the finding offers no edit
   std::vector<Change> edits;
 };
 
 std::filesystem::path rules_folder() { return golden_folder() / "rules"; }
 
-// The cases of one rule's golden file; what stands below `----` is not read.
+// Reads the cases of one rule's golden file; the lines after `----` are skipped.
 std::vector<Mutation> read_mutations(const std::filesystem::path& file) {
   std::vector<Mutation> cases;
   std::istringstream lines(golden_text(file));
@@ -159,7 +159,7 @@ std::string line_of(const std::string& text, int number) {
   return std::string(trimmed(line));
 }
 
-// One case with what its rule finds now.
+// One case with the current findings of its rule.
 std::string told(const Mutation& m) {
   std::string out = "template: " + m.name + '\n';
   for (const Change& e : m.edits) {
@@ -185,7 +185,7 @@ TEST(Fixes, every_rule_has_a_golden_file_that_breaks_it) {
 }
 
 TEST(Fixes, guide_counts_the_rules_and_has_a_row_for_each) {
-  const std::string page = read_file("docs/guide/rules.md");
+  const std::string page = read_file("docs/reference/rules.md");
   const std::string count = std::to_string(rules::all_rules().size());
   EXPECT_NE(page.find("The review checks " + count + " rules"), std::string::npos) << count;
   for (const rules::Rule& r : rules::all_rules()) {
@@ -195,7 +195,7 @@ TEST(Fixes, guide_counts_the_rules_and_has_a_row_for_each) {
 
 class EveryRule : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryRule, finds_what_its_golden_file_says) {
+TEST_P(EveryRule, findings_match_the_golden_file) {
   const std::filesystem::path file = rules_folder() / (GetParam() + ".golden");
   std::string now;
   for (const Mutation& m : read_mutations(file)) now += (now.empty() ? "" : "\n") + told(m);
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(rules, EveryRule, testing::ValuesIn(rule_ids()),
 
 class EveryMutation : public testing::TestWithParam<Mutation> {};
 
-TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
+TEST_P(EveryMutation, breaks_only_its_rule_and_the_edits_fix_it) {
   const Mutation& m = GetParam();
   const std::string text = template_text(m.name);
   const std::set<std::string> before = rules_in(findings_of(text));
@@ -234,7 +234,7 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
   for (const rules::Finding& f : findings) {
     if (f.rule != m.rule) continue;
     EXPECT_FALSE(f.what.empty() || f.why.empty() || f.fix.empty()) << as_text(f);
-    EXPECT_GT(f.place.line, 0) << "a finding points into the file";
+    EXPECT_GT(f.place.line, 0) << "a finding must point into the file";
     EXPECT_EQ(f.edit.has_value(), m.no_edit.empty() && !kNoEdit.contains(f.rule)) << as_text(f);
     if (f.edit) cured = edited(cured, {f.edit->path, f.edit->value});
   }
@@ -277,10 +277,10 @@ TEST(Fixes, paths_name_the_site_as_the_file_does) {
   EXPECT_EQ(path_of_fix(several), "sites[0].cooling");
 }
 
-// What a person does in the console, without the browser: web/tests/broken.txt, "template: path =
-// value" a line, and a click on the first fix until the design passes.
+// What a person does in the console, without the browser: each line of web/tests/broken.txt is
+// "template: path = value", followed by clicks on the first fix until the design passes.
 TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
-  constexpr int kClicksMost = 6;  // as web/tests/templates.test.mjs allows
+  constexpr int kClicksMost = 6;  // as in web/tests/templates.test.mjs
   std::istringstream lines(read_file("web/tests/broken.txt"));
   int designs = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -297,7 +297,7 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
       const auto design = design_text::read_design(text, machine::known().catalog());
       const verdict::Verdict v = verdict::verdict_of(*design, machine::known(), {.spends = false});
       passes = v.passes();
-      EXPECT_FALSE(click == 0 && passes) << "the edit breaks nothing";
+      EXPECT_FALSE(click == 0 && passes) << "the edit must break something";
       const auto first = std::ranges::find_if(v.findings, [](const auto& f) { return !!f.edit; });
       if (passes || first == v.findings.end()) break;
       text = edited(text, {first->edit->path, first->edit->value});
@@ -307,7 +307,8 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
   EXPECT_GE(designs, 15);
 }
 
-// tests/pranks.txt with the places of a design filled in; those that it lacks are left out.
+// tests/pranks.txt with the places of a design filled in; pranks on places that it lacks are left
+// out.
 std::vector<Change> pranks_on(const std::string& text) {
   std::map<std::string, std::string> places;
   const auto design = design_text::read_design(text, machine::known().catalog());
@@ -332,7 +333,8 @@ std::vector<Change> pranks_on(const std::string& text) {
   return pranks;
 }
 
-// The text after a prank; none where the file has no such place or is no design any more.
+// Returns the text after a prank; nullopt if the file has no such place, or is not a valid design
+// any more.
 std::optional<std::string> pranked(const std::string& text, const Change& prank) {
   const auto after = design_text::edit_text(text, prank, machine::known().catalog());
   if (!after || !design_text::read_design(after->text, machine::known().catalog()))
@@ -340,8 +342,8 @@ std::optional<std::string> pranked(const std::string& text, const Change& prank)
   return after->text;
 }
 
-// Click by click, the first edit offered. Each must cure its own finding: afterwards the rule no
-// longer asks for the same line.
+// Clicks the first offered edit again and again. Each must fix its own finding: afterwards the rule
+// no longer complains about the same line.
 void expect_mended(std::string text, const std::string& prank) {
   constexpr int kClicksMost = 16;
   SCOPED_TRACE(prank);
@@ -351,16 +353,16 @@ void expect_mended(std::string text, const std::string& prank) {
     const auto first =
         std::ranges::find_if(findings, [](const rules::Finding& f) { return f.edit.has_value(); });
     if (first == findings.end()) return;
-    rules::Finding clicked = *first;  // a copy: the list is made anew
+    rules::Finding clicked = *first;  // a copy, because the list is rebuilt
     story += as_text(clicked) + '\n';
     text = edited(text, {clicked.edit->path, clicked.edit->value});
     findings = findings_of(text);
     for (const rules::Finding& f : findings) {
       const bool same = f.rule == clicked.rule && f.edit && f.edit->path == clicked.edit->path;
-      ASSERT_FALSE(same) << "not cured: " << as_text(f) << "\nafter\n" << story;
+      ASSERT_FALSE(same) << "not fixed: " << as_text(f) << "\nafter\n" << story;
     }
   }
-  ADD_FAILURE() << "still not mended after " << kClicksMost << " edits:\n" << story;
+  ADD_FAILURE() << "still not fixed after " << kClicksMost << " edits:\n" << story;
 }
 
 std::vector<std::string> template_names() {
@@ -371,9 +373,10 @@ std::vector<std::string> template_names() {
 
 class EveryTemplate : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryTemplate, is_mended_after_any_prank) {
+TEST_P(EveryTemplate, edits_fix_any_prank) {
   const std::string text = template_text(GetParam());
-  // A third of the pranks on each template, other ones on the next; a full run plays all on all.
+  // A third of the pranks on each template, different ones on the next; a full run applies all
+  // pranks to all templates.
   const bool full = std::getenv("ORRERY_FULL") != nullptr;
   const std::vector<std::string> names = template_names();
   auto turn = static_cast<int>(std::ranges::find(names, GetParam()) - names.begin());

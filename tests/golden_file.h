@@ -1,4 +1,4 @@
-// Files below tests/golden: what was said when a person last looked.
+// Files below tests/golden: output as a person last reviewed it.
 //
 // expect_golden() compares a text with a file and names the lines that differ. With UPDATE_GOLDEN=1
 // in the environment it writes the file instead; the change is then reviewed as a diff.
@@ -20,13 +20,13 @@ inline std::filesystem::path golden_folder() {
   return std::filesystem::path(ORRERY_SOURCE_DIR) / "tests/golden";
 }
 
-// Returns the file's text; nothing if it cannot be read.
+// Returns the file's text; empty if it cannot be read.
 inline std::string golden_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Returns the .golden files of one folder, sorted; folders in it are not entered.
+// Returns the .golden files of one folder, sorted; does not enter its subfolders.
 inline std::vector<std::filesystem::path> golden_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -36,7 +36,8 @@ inline std::vector<std::filesystem::path> golden_files(const std::filesystem::pa
   return files;
 }
 
-// Returns the lines that differ, each with its number in the file; `-` is the file, `+` is now.
+// Returns the lines that differ, each with its number in the file; `-` is the file, `+` the new
+// text.
 inline std::string differing_lines(const std::string& golden, const std::string& now) {
   constexpr int kShown = 40;
   std::istringstream was(golden), is(now);

@@ -1,15 +1,15 @@
 // Runs the commands of tests/golden/*.golden and compares what they print, byte for byte.
 //
-// The files named templates_* are templates_test.cpp's, those of rules/ are fixes_test.cpp's.
-// A golden file of commands is command lines, each with what it prints below it and its exit code
-// when that is not 0; lines that start with '#' before the first command say what is shown:
+// templates_test.cpp uses the files named templates_*, and fixes_test.cpp those in rules/. A golden
+// file of commands has command lines, each followed by its output, and by its exit code if that is
+// not 0. Lines that start with '#' before the first command say what the file shows:
 //
-//   # A misspelt verb.
+//   # A misspelt command.
 //   $ orrery plna x.yaml 2>&1
 //   orrery: there is no verb 'plna' here
 //   [exit 2]
 //
-// Commands run by sh in the root of the repository, with the built orrery first in the PATH.
+// sh runs the commands in the root of the repository, with the built orrery first in PATH.
 // UPDATE_GOLDEN=1 rewrites the files; the change is then reviewed as a diff.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Fixed words, because a line of output may itself begin with "$ ".
+// A fixed list, because a line of output may itself begin with "$ ".
 constexpr std::array<std::string_view, 4> kPrompts = {"$ orrery", "$ printf", "$ head",
                                                       "$ timeout"};
 
@@ -70,7 +70,7 @@ std::string output_of(const std::string& command) {
   return out;
 }
 
-// The golden text with what its commands print now.
+// Returns the golden text with the present output of its commands.
 std::string replayed(const std::string& golden) {
   std::istringstream lines(golden);
   std::string out;
@@ -89,7 +89,7 @@ std::string replayed(const std::string& golden) {
 
 class Golden : public testing::TestWithParam<GoldenFile> {};
 
-TEST_P(Golden, prints_what_it_printed) {
+TEST_P(Golden, output_matches_the_golden_file) {
   const std::string golden = golden_text(GetParam().path);
   ASSERT_NE(golden.find("\n$ "), std::string::npos) << "no command in " << GetParam().path;
   expect_golden(GetParam().path, replayed(golden));

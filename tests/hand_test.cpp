@@ -1,8 +1,8 @@
-// Key figures of the templates by hand: counts of the reference architectures, and every line of
-// the verdict worked out again from the design, the catalog's rows and the lines above it.
+// Key figures of the templates computed by hand: counts of the reference architectures, and every
+// line of the verdict recomputed from the design, the catalog's rows and the lines above it.
 //
-// Nothing here calls a layer: each figure is put together from its definition, so that a term that
-// is dropped, doubled or taken twice shows, whichever room it stands in.
+// Nothing here calls a layer. Each figure is computed from its definition, so that a term that is
+// dropped, doubled or counted twice is noticed, whichever room it is in.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Told {
 
 const catalog::Catalog& parts() { return machine::known().catalog(); }
 
-// Reviewed once a process: a layout search is behind each.
+// Reviewed once per process, because each review includes a layout search.
 const Told& told(const std::string& name) {
   static std::map<std::string, Told> all;
   const auto known = all.find(name);
@@ -58,8 +58,8 @@ struct Counts {
 };
 
 // RA-09950 (A100), RA-11333 (H100 and H200), the B200, B300 XDR and SuperCluster briefs: endpoints,
-// leaves, spines, and a cable a link of either kind. Dell's: 144 ports on leaves of 128, half of
-// them up, are 3, whose 192 links up fill one spine and a half.
+// leaves, spines, and one cable per link of either kind. Dell's: 144 ports on leaves of 128 ports,
+// half of them uplinks, need 3 leaves, whose 192 uplinks fill one and a half spines.
 TEST(hand, compute_networks_are_those_of_the_reference_architectures) {
   for (const Counts& c : {Counts{"superpod-a100", 640, 32, 20, 640 + 640},
                           {"superpod-h100", 1016, 32, 16, 1016 + 1024},
@@ -79,31 +79,32 @@ TEST(hand, compute_networks_are_those_of_the_reference_architectures) {
   }
 }
 
-// Servers hang on the storage network beside the hosts, by a port or by as many as their rate
-// takes. H200: 127 x 2, 32 servers of 400 Gb/s, 4 of names and 48 of objects = 254 + 84; on leaves
-// of 32 down 11, whose 352 uplinks want 6 spines of 64, and 8 divide the 32 of a leaf.
+// Servers are connected to the storage network like the hosts, with one port, or with as many as
+// their rate needs. H200: 127 x 2 ports of hosts, and 32 servers of 400 Gb/s, 4 metadata servers
+// and 48 object servers = 254 + 84. With 32 downlinks per leaf these need 11 leaves, whose 352
+// uplinks need 6 spines of 64 ports; 8 spines divide the 32 uplinks of a leaf evenly.
 TEST(hand, storage_networks_have_ports_for_their_servers) {
   const Told& h200 = told("superpod-h200");
   EXPECT_EQ(h200.review.networks().storage.topology->endpoints, 254 + 32 + 4 + 48);
   EXPECT_EQ(h200.at(Layer::fabric, "leaf_switches", "storage network"), 11);
   EXPECT_EQ(h200.at(Layer::fabric, "spine_switches", "storage network"), 8);
   EXPECT_DOUBLE_EQ(h200.at(Layer::fabric, "per_node", "storage network"), 100e9);
-  // A100: 8 appliances of 40 GB/s on ports of 25, which bring their own name servers.
+  // A100: 8 appliances of 40 GB/s on ports of 25 GB/s; they include their own metadata servers.
   EXPECT_EQ(told("superpod-a100").review.networks().storage.topology->endpoints, 160 + 2 * 8 + 24);
-  // A server of 1.6 Tb/s on ports of 400 Gb/s takes four.
+  // A server of 1.6 Tb/s on ports of 400 Gb/s needs four.
   design::Design d = h200.design;
   d.storage[0].server_network = gbits_per_s(1600);
   EXPECT_EQ(review::run_stages(d, machine::known()).networks().storage.topology->endpoints,
             254 + 4 * 32 + 4 + 48);
-  // What a provider runs has no port here.
+  // A tier run by a provider has no port here.
   d = h200.design;
   d.storage[1].provider = "aws";
   EXPECT_EQ(review::run_stages(d, machine::known()).networks().storage.topology->endpoints,
             254 + 32 + 4);
 }
 
-// One port a host, a switch and a storage server; RJ45 and copper, no optics.
-TEST(hand, management_networks_reach_all_that_has_a_port_and_are_of_copper) {
+// One port per host, switch and storage server; RJ45 and copper, no optics.
+TEST(hand, management_networks_reach_every_port_and_use_copper) {
   const Told& t = told("superpod-h200");
   const machine::Networks& n = t.review.networks();
   EXPECT_EQ(n.management.topology->endpoints, 127 + (32 + 16) + (11 + 8) + (32 + 4 + 48));
@@ -137,7 +138,7 @@ TEST_P(EveryPod, rates_follow_from_the_step) {
   EXPECT_NEAR(t_.at(Layer::training, "accelerator_hours"), gpus * seconds / 3600, 1);
   EXPECT_NEAR(t_.at(Layer::failure, "interruptions"), seconds / t_.at(Layer::failure, "mtbf"),
               1e-6 * seconds);
-  // Model FLOPs: 6 for each parameter that a token meets, and at most a quarter more of attention.
+  // Model FLOPs: 6 per parameter that a token uses, and at most a quarter more for attention.
   const bool fp8 = asked.precision == catalog::Precision::fp8;  // twice the rate of bf16 here
   const double peak = t_.at(Layer::compute, "peak") * (fp8 ? 2 : 1);
   const double active = t_.train().model->experts > 0 ? 39e9 : t_.train().parameters;
@@ -146,25 +147,26 @@ TEST_P(EveryPod, rates_follow_from_the_step) {
   EXPECT_LT(t_.at(Layer::training, "mfu"), 1.25 * plain);
 }
 
-// 14 B a parameter; the servers' rate binds, beside the creation of a file a rank and a commit.
+// 14 B per parameter. The servers' rate is the limit; one file per rank has to be created, and a
+// commit follows.
 TEST_P(EveryPod, saves_and_restores) {
   const double size = t_.train().parameters * 14;
   EXPECT_NEAR(t_.at(Layer::storage, "checkpoint_size"), size, 1e-3 * size);
   const design::StorageTier& hot = t_.design.storage[0];
   const double creates = 20'000.0 * hot.metadata.servers.value_or(1);
   const double gpus = t_.train().accelerators;
-  // Of a rank: the weights of its shard and its part of the optimizer.
+  // Bytes per rank: the weights of its shard and its part of the optimizer.
   const double shards = t_.train().step.model_shards;
   const double rank = t_.train().parameters * (2 / shards + 12 / gpus);
-  // All hosts write their part of the optimizer through the servers; then those that have the
-  // weights go on, at what their ranks serialise (2 GB/s each) or the servers still hold back.
+  // All hosts write their part of the optimizer through the servers. Then those that have the
+  // weights continue, limited by what their ranks serialise (2 GB/s each) or by the servers.
   const double on_host = t_.train().fleet->accelerators_per_host;
   const double weights = t_.train().parameters * 2 * std::min(1.0, on_host / shards);
   const double others = t_.train().parameters * 12 * on_host / gpus;
   const double most = weights + others;
   const double own = most / (rank / 2e9);
   const double hosts = gpus / on_host;
-  // A host that has weights for some of its ranks counts as full, the others as what is left.
+  // A host that has weights for some of its ranks counts as full; the other hosts share the rest.
   const double heavy = std::ceil(shards / on_host);
   const double light = (size - heavy * most) / (hosts - heavy);
   const double servers = hot.write->base();
@@ -173,7 +175,8 @@ TEST_P(EveryPod, saves_and_restores) {
        light / std::min(own, servers / hosts) + (most - light) / std::min(own, servers / heavy)});
   EXPECT_NEAR(t_.at(Layer::storage, "write_time"), slowest + gpus / creates + 2, 0.01 * slowest);
   EXPECT_NEAR(t_.at(Layer::storage, "restore_time"), size / hot.read->base(), 0.01);
-  // Copied to the host at 27 GB/s; two are held there at once, weights of replicas once.
+  // Copied to the host at 27 GB/s. The host holds two checkpoints at the same time, and the weights
+  // of replicas only once.
   EXPECT_NEAR(t_.at(Layer::storage, "stall"), rank / 27e9, 0.02 * rank / 27e9);
   const double per_host = t_.train().fleet->accelerators_per_host;
   const double memory =
@@ -181,22 +184,23 @@ TEST_P(EveryPod, saves_and_restores) {
   EXPECT_NEAR(t_.at(Layer::storage, "host_memory"), memory, 0.02 * memory);
 }
 
-TEST_P(EveryPod, failures_and_what_they_leave) {
+TEST_P(EveryPod, failures_and_goodput) {
   const review::TrainView& v = t_.train();
   const double mtbf = t_.at(Layer::failure, "mtbf");
   EXPECT_NEAR(mtbf * v.hosts * v.failure.node_rate.base(), 1, 1e-9);
-  // Detection and requeue as the template gives them; start 2 min and 6 ms a rank; one attempt in
-  // ten fails; half an hour of a person in 3 % of cases.
+  // Detection and requeue as in the template; start 2 min plus 6 ms per rank; one attempt in ten
+  // fails; half an hour of a person in 3 % of the cases.
   const double start = 120 + 0.006 * v.accelerators;
   const double read = t_.at(Layer::storage, "restore_time");
   const double restart = 60 + (30 + start + read) / 0.9 + 0.03 * 1800;
   EXPECT_NEAR(t_.at(Layer::failure, "restart"), restart, 0.1);
   const double stall = t_.at(Layer::storage, "stall");
   const double tau = t_.at(Layer::storage, "interval");
-  // Daly's second-order interval is the optimum to a per mille here.
+  // Daly's second-order interval is within 0.2 % of the optimum here.
   const double daly = std::sqrt(2 * stall * mtbf) * (1 + std::sqrt(stall / 2 / mtbf) / 3) - stall;
   EXPECT_NEAR(tau, daly, 2e-3 * daly);
-  const double lost = restart + t_.at(Layer::storage, "write_time");  // not yet safe
+  const double lost = restart + t_.at(Layer::storage, "write_time");  // time until the checkpoint
+                                                                      // is safe
   const double left = tau / (mtbf * std::exp(lost / mtbf) * (std::exp((tau + stall) / mtbf) - 1));
   EXPECT_NEAR(t_.at(Layer::failure, "goodput"), left * (1 - v.failure.shortfall), 2e-4);
 }
@@ -232,7 +236,7 @@ TEST_P(EveryPod, power_and_energy) {
             std::ceil(static_cast<double>(fleet.count) / *fleet.nodes_per_rack));
   EXPECT_NEAR(t_.at(Layer::facility, "rack_power_" + fleet.name),
               *fleet.nodes_per_rack * node.max_power->base(), 1);
-  // All nodes of the run fall from 8.4/10.2 of the nameplate, or what they typically draw, to idle.
+  // All nodes of the run fall from 8.4/10.2 of the nameplate, or from their typical power, to idle.
   const double idle = t_.review.sites[0].fleets[0].node.idle.base();
   const double peak =
       std::max(node.max_power->base() * 8.4 / 10.2, node.typical_train_power->base());
@@ -255,9 +259,9 @@ TEST_P(EveryPod, money) {
   }
   EXPECT_NEAR(annual, capital + running, 1);
   EXPECT_NEAR(t_.at(Layer::cost, "running"), running, 1);
-  // Ten per cent over the design's years, a tenth left at their end.
+  // Ten per cent interest over the design's years, a tenth of the price left at the end.
   const double years = t_.design.economics.horizon / orrery::years(1);
-  const double worth = std::pow(1.1, -years);  // of a dollar at their end, today
+  const double worth = std::pow(1.1, -years);  // present value of a dollar at their end
   EXPECT_NEAR(capital, bought * (1 - 0.1 * worth) * 0.1 / (1 - worth), 1e-6 * capital);
   EXPECT_NEAR(t_.at(Layer::cost, "electricity_share") * annual,
               t_.at(Layer::facility, "energy_year") * t_.design.economics.power_price->base(),
@@ -279,9 +283,9 @@ design::Design template_of(const std::string& name) {
       .value();
 }
 
-// 200 M samples of 1 MB behind a pinned cache of 100 TB: half of the reads hit, but in the first of
-// three epochs, which fills it.
-TEST(hand, a_cache_in_front_of_the_lake_is_hit_by_its_share) {
+// 200 M samples of 1 MB with a pinned cache of 100 TB in front: half of the reads are hits, except
+// in the first of three epochs, which fills the cache.
+TEST(hand, hit_rate_of_a_cache_follows_from_its_size) {
   design::Design d = template_of("av-vision");
   auto& data = std::get<design::Train>(d.workloads[0].task).dataset;
   data.tier = "lake";
@@ -292,12 +296,12 @@ TEST(hand, a_cache_in_front_of_the_lake_is_hit_by_its_share) {
   EXPECT_NEAR(half.trains[0].feed.hit_rate, 0.5 * 2 / 3, 1e-9);
   d.storage[0].capacity = terabytes(1000);
   EXPECT_NEAR(review::run_stages(d, machine::known()).trains[0].feed.hit_rate, 2.0 / 3, 1e-9);
-  // Nothing stands in front of the cache itself.
+  // The cache itself has no cache in front of it.
   data.tier = "hot";
   EXPECT_EQ(review::run_stages(d, machine::known()).trains[0].feed.cache, nullptr);
 }
 
-// A run on four racks of eighteen hosts: four racks swing, and not seventy-two hosts.
+// A run on four racks of eighteen hosts: four racks swing, not seventy-two hosts.
 TEST(hand, a_rack_of_many_hosts_swings_once) {
   design::Design d = template_of("superpod-gb200");
   d.workloads[0].terms.nodes = 4;
@@ -310,9 +314,10 @@ TEST(hand, a_rack_of_many_hosts_swings_once) {
   EXPECT_NEAR(r.sites[0].fleets[0].swing->amplitude.base(), 4 * (peak - power.idle.base()), 10);
 }
 
-// One sample on one accelerator: 60 rows of 128 halves are read, and read and written again with
-// their moment; forward once and backward twice; weights and one moment of every row are held.
-TEST(hand, a_recommender_s_step_by_its_rows) {
+// One sample on one accelerator: 60 rows of 128 16-bit numbers are read, and then read and written
+// with their moment; forward once and backward at twice the cost; weights and one moment of every
+// row are held in memory.
+TEST(hand, step_time_of_a_recommender_follows_from_its_rows) {
   design::Design d = template_of("recommender");
   auto& asked = std::get<design::Train>(d.workloads[0].task);
   asked.batch = 1;
@@ -334,9 +339,10 @@ TEST(hand, a_recommender_s_step_by_its_rows) {
   EXPECT_NEAR(v.step.memory.base(), 16 * 50e6 + 1e6 * 128 * 2 * 2 + 100e3, 1);
 }
 
-// The newest three and the one in flight beside 5 TB of data; a milestone a week and the last one;
-// on a versioned tier what was deleted within the week; without a rule all that was ever saved.
-TEST(hand, tiers_hold_what_the_keep_rules_say) {
+// The newest three and the one in flight in addition to 5 TB of data; a milestone per week and the
+// last one; on a versioned tier also what was deleted within the week; without a rule everything
+// that was ever saved.
+TEST(hand, contents_of_tiers_follow_from_the_keep_rules) {
   design::Design d = template_of("superpod-h200");
   auto& save = *std::get<design::Train>(d.workloads[0].task).checkpoint;
   const auto reviewed = [&] { return review::run_stages(d, machine::known()); };
@@ -357,8 +363,9 @@ TEST(hand, tiers_hold_what_the_keep_rules_say) {
   EXPECT_NEAR(reviewed().used[design::TierIndex(0)].base(), 5e12 + run / 3600 * size, 1e-3 * size);
 }
 
-// A tier that counts no name servers has one: 960 files at 20,000 a second are 48 ms, at 80,000 12.
-TEST(hand, names_are_created_by_one_server_where_none_is_counted) {
+// A tier without a number of metadata servers has one: creating 960 files takes 48 ms at 20,000 per
+// second, and 12 ms at 80,000.
+TEST(hand, a_tier_without_a_number_of_metadata_servers_has_one) {
   design::Design d = template_of("superpod-h200");
   const auto writes = [&] {
     return review::run_stages(d, machine::known()).trains[0].checkpoint->drain.total.base();
@@ -368,7 +375,8 @@ TEST(hand, names_are_created_by_one_server_where_none_is_counted) {
   EXPECT_NEAR(writes() - four, 960 / 20000.0 - 960 / 80000.0, 1e-6);
 }
 
-// Software and hangs take no node to repair; a fleet's own rate counts for the rest.
+// Software faults and hangs need no repair of the node; a fleet's own failure rate applies to the
+// other causes.
 TEST(hand, nodes_in_repair_are_those_whose_hardware_failed) {
   design::Design d = template_of("superpod-h200");
   d.fleet[0].failures.node_mtbf = days(100);

@@ -1,5 +1,5 @@
-// Hostile text in every field that an emitter reads: the design is refused, or the emitted files can
-// still be read and hold no line of the attacker.
+// Hostile text in every field that an emitter reads: either the design is refused, or the emitted
+// files are still valid and contain no line by the attacker.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -33,8 +33,8 @@ const std::vector<NamedEmitter>& emitters() {
   return kAll;
 }
 
-// Each would open a line, end a quote or run a command, were it written as it is. All are UTF-8: a
-// design file that is not is refused before it is a design.
+// Written unescaped, each of these would start a line, end a quote or run a command. All are UTF-8,
+// because a design file that is not UTF-8 is refused before it is parsed.
 const std::vector<std::string>& hostile_texts() {
   static const std::vector<std::string> kTexts = {"x\nINJECTED=1",
                                                   "x\r\nINJECTED=1",
@@ -110,8 +110,9 @@ workloads:
              dataset: { kind: text, size: 1 TB, tier: hot }, checkpoint: { to: [hot] } }
 )";
 
-// Where the attacker's word stands in a file, nothing may read it as more than text: in scripts and
-// conf files only comments may hold it; structured files must still be read, and have no such key.
+// If the attacker's word is in a file, nothing may interpret it as more than text. In scripts and
+// configuration files it may occur only in comments; structured files must still be valid and must
+// not have it as a key.
 std::string breach_in(const EmittedFile& file) {
   if (file.path.find("INJECTED") != std::string::npos ||
       file.path.find("..") != std::string::npos) {
@@ -170,7 +171,7 @@ TEST(HostileNames, no_hostile_name_reaches_a_file_unescaped) {
       }
     }
   }
-  // Both ends happen, or the test tests nothing.
+  // Both outcomes must occur; otherwise the test tests nothing.
   EXPECT_GT(written, 100);
   EXPECT_GT(refused, 100);
 }

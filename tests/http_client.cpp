@@ -40,7 +40,7 @@ HttpAnswer HttpClient::receive() {
     }
     if (head_end > 0 && length && rest_.size() >= head_end + *length) break;
     if (socket_.receive(rest_)) continue;
-    // A body that ends with its connection, or one that was cut or did not come in time.
+    // The body ends with its connection, or it was cut off or did not arrive in time.
     if (head_end == 0 || length) return {};
     length = rest_.size() - head_end;
     break;

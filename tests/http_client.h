@@ -1,7 +1,7 @@
-// A small HTTP/1.1 client for tests of the server: one connection, requests in turn.
+// A small HTTP/1.1 client for tests of the server: one connection, one request after another.
 //
-// Blocking, with a limit on every wait, so that a server that hangs fails a test and does not hang
-// it.
+// Blocking, with a limit on every wait, so that a server that hangs fails a test instead of
+// blocking it.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 namespace orrery {
 
 struct HttpAnswer {
-  int status = 0;  // 0: the connection failed, or the answer did not come in time
+  int status = 0;  // 0: the connection failed, or the answer did not arrive in time
   std::string head;
   std::string body;
 };
 
 class HttpClient {
  public:
-  // Nothing is sent yet; `token` goes with every request of ask().
+  // Nothing is sent yet; every request of ask() carries `token`.
   HttpClient(int port, std::string token);
 
   HttpAnswer ask(std::string_view method, std::string_view target, std::string_view body = {});
 
-  // For clients that mean harm, and for waiting on many at once.
+  // For hostile clients, and for waiting for many connections at once.
   int socket() const { return socket_.fd(); }
   bool send(std::string_view bytes) const { return socket_.send(bytes); }
   HttpAnswer receive();
@@ -35,7 +35,7 @@ class HttpClient {
   int port_;
   std::string token_;
   net::TestSocket socket_;
-  std::string rest_;  // received beyond the last answer
+  std::string rest_;  // bytes received after the last answer
 };
 
 HttpAnswer ask_once(int port, const std::string& token, std::string_view method,

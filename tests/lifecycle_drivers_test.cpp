@@ -1,5 +1,5 @@
 // One policy, two drivers: the same history of checkpoints on simulated places and in the object
-// store brings the same moves, in the same order, to the same end.
+// store results in the same moves, in the same order, and the same final state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class BothDrivers {
     ASSERT_TRUE(store_->put("pail", "ckpt/" + std::to_string(step), fresh, {*blob}));
   }
 
-  // What each of the two did.
+  // Returns what each of the two drivers did.
   std::pair<std::vector<std::string>, std::vector<std::string>> tick() {
     return {said(twin_driver_.tick()), said(store_driver_->tick())};
   }

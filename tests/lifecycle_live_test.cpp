@@ -1,7 +1,7 @@
 // `orrery agent lifecycle` as a process, on a real folder and an object store that fails, killed
 // again and again while a trainer writes: no last good copy is lost, nothing unfinished is touched,
-// and in the end everything is where the rules say. ORRERY_FULL=1: 500 kills instead of 15.
-// And what may come in its way: links, a second agent, signals, full disks, a pace.
+// and in the end everything is where the rules want it. ORRERY_FULL=1 does 500 kills instead of 15.
+// Other tests cover obstacles: links, a second agent, signals, full disks, a limited pace.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -78,7 +78,7 @@ class LifecycleLive : public testing::Test {
 
   std::string hot(const std::string& words) const { return "hot=" + folder_.at("hot") + words; }
 
-  // The agent on these places, with the journal of that name.
+  // Starts the agent on these places, with this journal.
   pid_t start(const std::vector<std::string>& places, const std::string& journal,
               const std::vector<std::string>& more) const {
     std::vector<std::string> words = {std::string(ORRERY_BINARY_DIR) + "/orrery",
@@ -144,7 +144,7 @@ class LifecycleLive : public testing::Test {
   mutable S3FaultServer cold_;
 };
 
-TEST_F(LifecycleLive, loses_no_good_copy_whatever_is_killed_when) {
+TEST_F(LifecycleLive, no_good_copy_is_lost_whatever_is_killed_at_any_time) {
   const int kills = std::getenv("ORRERY_FULL") ? 500 : 15;
   RandomStream random(1, "lifecycle-live");
   std::vector<int> finished;
@@ -186,7 +186,7 @@ TEST_F(LifecycleLive, loses_no_good_copy_whatever_is_killed_when) {
   write(++step, true);
   finished.push_back(step);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  // What had failed is tried again within seconds; a run that ends early has more to do.
+  // Failed actions are retried within seconds; if a run ends early, there is still work left.
   for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(wait_for(start(true)), 0) << log();
     if (is_good_cold(finished.back())) break;
@@ -201,10 +201,10 @@ TEST_F(LifecycleLive, loses_no_good_copy_whatever_is_killed_when) {
   }
 }
 
-TEST_F(LifecycleLive, a_checkpoint_with_wrong_lengths_pushes_nothing_out) {
+TEST_F(LifecycleLive, a_checkpoint_with_wrong_lengths_replaces_no_other) {
   write(1, true);
   write(2, true);
-  // A header that announces 64 bytes of data, and 10 of them.
+  // A header that announces 64 bytes of data, followed by only 10.
   const std::string header = R"({"w":{"dtype":"F32","shape":[16],"data_offsets":[0,64]}})";
   std::string file(8, '\0');
   file[0] = static_cast<char>(header.size());
@@ -215,11 +215,11 @@ TEST_F(LifecycleLive, a_checkpoint_with_wrong_lengths_pushes_nothing_out) {
   EXPECT_TRUE(is_good_cold(2));
   EXPECT_NE(log().find("alert step-3"), std::string::npos);
   EXPECT_NE(log().find("model.safetensors"), std::string::npos) << log();
-  // Told once and as bad as before: the next run says so as well.
+  // The alert was given once and the item is still bad, so the next run reports it as well.
   EXPECT_EQ(code_of(start(true)), 1) << log();
 }
 
-TEST_F(LifecycleLive, a_file_that_is_no_journal_stays_as_it_is) {
+TEST_F(LifecycleLive, a_file_that_is_not_a_journal_stays_unchanged) {
   write(1, true);
   for (const std::string text : {"{\"a\":1}", "{\"a\":1}\n", "notes\nof mine"}) {
     folder_.write("journal", text);
@@ -244,7 +244,7 @@ TEST_F(LifecycleLive, a_link_in_a_checkpoint_leads_to_no_other_file) {
   EXPECT_NE(log().find("optim/base: it is a symbolic link"), std::string::npos) << log();
 }
 
-// Rules that want the opposite, journals of their own, the same places: one of the two works.
+// Opposite rules, separate journals, the same places: only one of the two agents works.
 TEST_F(LifecycleLive, two_agents_with_opposite_rules_lose_nothing) {
   for (int round = 0; round < 6; ++round) {
     for (const char* left : {"hot", "deep", "a.jsonl", "b.jsonl", "a.jsonl.lock", "b.jsonl.lock"}) {
@@ -267,23 +267,24 @@ TEST_F(LifecycleLive, two_agents_with_opposite_rules_lose_nothing) {
   }
 }
 
-TEST_F(LifecycleLive, a_second_agent_on_a_place_is_told_whose_it_is) {
+TEST_F(LifecycleLive, a_second_agent_on_a_place_learns_who_owns_it) {
   write(1, true);
   const pid_t first = start(false);
   ASSERT_TRUE(waits_for("verify step-1  cold")) << log();
   EXPECT_EQ(code_of(start({hot(",written,newest=2")}, "other", {"--once"})), 2);
   EXPECT_NE(log().find("process " + std::to_string(first)), std::string::npos) << log();
   EXPECT_NE(log().find("journal " + folder_.at("journal")), std::string::npos) << log();
-  // The bucket has no lock that ends with a process: the second watches, and learns that it lives.
+  // A bucket has no lock that ends with a process, so the second agent watches the lease and sees
+  // that the first one is alive.
   const pid_t second = start({"cold=s3://bucket/run,all"}, "third", {"--once"});
   EXPECT_EQ(code_of(second), 2) << log();
   ::kill(first, SIGTERM);
   EXPECT_EQ(code_of(first), 130);
-  EXPECT_FALSE(cold_.object("run/.orrery-lease/0000000001")) << "a clean end gives the place back";
+  EXPECT_FALSE(cold_.object("run/.orrery-lease/0000000001")) << "a clean end releases the place";
   EXPECT_EQ(code_of(start({"cold=s3://bucket/run,all"}, "third", {"--once"})), 0) << log();
 }
 
-TEST_F(LifecycleLive, a_pace_is_waited_for_and_not_taken_for_the_end) {
+TEST_F(LifecycleLive, a_run_waits_for_the_pace_of_a_place_before_it_ends) {
   write(1, true);
   write(2, true);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -310,7 +311,8 @@ TEST_F(LifecycleLive, signals_end_a_copy_cleanly_and_it_begins_again) {
     EXPECT_EQ(code_of(pid), 130) << log();
     EXPECT_TRUE(is_good_hot(1));
     const bool is_whole = fs::exists(folder_.at("deep/step-1/.orrery-copy.json"));
-    EXPECT_EQ(fs::exists(folder_.at("deep/step-1")), is_whole) << "half a copy is not seen";
+    EXPECT_EQ(fs::exists(folder_.at("deep/step-1")), is_whole)
+        << "an unfinished copy is not listed";
   }
   EXPECT_NE(log().find("start it again with the same journal"), std::string::npos);
   EXPECT_EQ(code_of(start(places, "journal", {"--once"})), 0) << log();
@@ -318,8 +320,8 @@ TEST_F(LifecycleLive, signals_end_a_copy_cleanly_and_it_begins_again) {
   EXPECT_TRUE(fs::is_empty(folder_.at("deep/.orrery-incoming")));
 }
 
-// The journal on a disk of its own that is full, and then the place: nothing is lost, and the
-// message says what to do.
+// First the disk of the journal is full, then that of the place: nothing is lost, and the message
+// says what to do.
 TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
   for (int step = 1; step <= 8; ++step) write(step, true);
   fs::create_directories(folder_.at("small"));
@@ -334,11 +336,11 @@ TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
   };
   if (code_of(spawn({"unshare", "-m", "sh", "-c", "mount -t tmpfs none " + folder_.at("small")})) !=
       0) {
-    GTEST_SKIP() << "no file system of one's own can be mounted here";
+    GTEST_SKIP() << "this user cannot mount a file system";
   }
   EXPECT_EQ(on_small_disk("4k", folder_.at("small/journal"), folder_.at("deep")), 2) << log();
   EXPECT_NE(log().find("No space left on device"), std::string::npos) << log();
-  EXPECT_NE(log().find("make room on its disk"), std::string::npos) << log();
+  EXPECT_NE(log().find("free space on the disk of the journal"), std::string::npos) << log();
   for (int step = 1; step <= 8; ++step) {
     const bool is_deep = text_in(folder_.at("deep/" + name_of(step) + "/.metadata")) == "whole";
     EXPECT_TRUE(is_good_hot(step) || is_deep) << step;
@@ -350,8 +352,8 @@ TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
   EXPECT_TRUE(is_good_hot(8));
 }
 
-TEST_F(LifecycleLive, what_an_unprivileged_user_may_not_touch_is_told_and_stays) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can take rights away from itself";
+TEST_F(LifecycleLive, files_without_permission_are_reported_and_left_alone) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can drop permissions";
   for (int step = 1; step <= 3; ++step) write(step, true);
   fs::create_directories(folder_.at("deep"));
   ASSERT_EQ(::system(("chmod 755 " + folder_.path() + " && chown -R nobody " + folder_.path() +
@@ -368,7 +370,7 @@ TEST_F(LifecycleLive, what_an_unprivileged_user_may_not_touch_is_told_and_stays)
   EXPECT_NE(log().find("Permission denied"), std::string::npos) << log();
   EXPECT_TRUE(is_good_hot(1) && is_good_hot(3));
   EXPECT_EQ(text_in(folder_.at("deep/step-2/.metadata")), "whole") << log();
-  // A place that it may not write to cannot be locked, and is away.
+  // A place without write permission cannot be locked, and counts as away.
   ASSERT_EQ(
       ::system(("chown root " + folder_.at("deep") + " && rm -f " + folder_.at("deep/.orrery-lock"))
                    .c_str()),

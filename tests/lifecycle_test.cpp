@@ -1,5 +1,5 @@
-// The lifecycle policy under its live driver, on simulated places that fail, with a driver that is
-// killed between any two effects: nothing good is lost, and when the faults end the rules are met.
+// The lifecycle policy with its live driver on simulated places that fail, where the driver is
+// killed between any two effects: no good copy is lost, and once the faults end the rules are met.
 #include "live/agent/lifecycle.h"
 
 #include <gtest/gtest.h>
@@ -24,14 +24,14 @@ using storage::LifecycleEvent;
 using storage::LifecycleMemory;
 using storage::LifecyclePolicy;
 
-// Thrown by the simulated places to end a driver where it stands.
+// Thrown by the simulated places to end a driver at that point.
 struct Killed {};
 
 constexpr const char* kRun = "run";
 
 struct Laid {
   LifecyclePolicy policy;
-  std::string writer;  // the place that items are written to
+  std::string writer;  // the place that the trainer writes to
   std::vector<std::string> names;
 };
 
@@ -57,6 +57,7 @@ Laid draw_policy(RandomStream& random) {
   if (cold.keep.everything && random.below(2) == 0) laid.policy.copies_min = 2;
   if (random.below(3) == 0) laid.policy.reread = hours(1);
   if (random.below(3) != 0) laid.policy.grace = hours(static_cast<double>(random.below(3)));
+  laid.policy.clock_rest = hours(static_cast<double>(random.below(4)));
   laid.writer = laid.policy.places.front().name;
   for (const KeepPlace& place : laid.policy.places) laid.names.push_back(place.name);
   return laid;
@@ -77,7 +78,8 @@ class Schedule {
       places_.pass(seconds(1 + static_cast<double>(random_.below(300))));
     }
     calm();
-    for (int round = 0; round < 120 && fault_.empty(); ++round) {
+    // Long enough for checkpoints that a clock dated ahead.
+    for (int round = 0; round < 360 && fault_.empty(); ++round) {
       tick();
       places_.pass(minutes(10));
     }
@@ -97,12 +99,12 @@ class Schedule {
 
   void write() {
     if (!writing_.empty() && random_.below(3) != 0) {
-      // One in ten is never finished: its writer died.
+      // One in ten is never finished, because its writer died.
       if (random_.below(10) != 0) places_.finish(laid_.writer, writing_);
       writing_.clear();
     }
     if (!writing_.empty() || random_.below(2) == 0) return;
-    // A run that is set back counts its steps again.
+    // A run that is set back repeats its step numbers.
     step_ = random_.below(15) == 0 ? std::max<std::int64_t>(0, step_ - 3) : step_ + 1;
     writing_ = "item-" + std::to_string(++count_);
     places_.begin(laid_.writer, writing_,
@@ -151,7 +153,7 @@ class Schedule {
     if (places_.copy_at(laid_.writer, item) != nullptr) places_.rewrite(laid_.writer, item);
   }
 
-  // A driver that starts from the journal, and does one round.
+  // A driver that starts from the journal and does one round.
   void tick() {
     try {
       if (!agent_) {
@@ -178,7 +180,8 @@ class Schedule {
     return std::ranges::find(laid_.policy.places, place, &KeepPlace::name)->durable;
   }
 
-  // One that was written again has whole copies of what it was and of what it is: both serve.
+  // An item that was rewritten may have complete copies of its old and its new contents: both count
+  // as good.
   bool is_good_durably(const std::string& id) const {
     return std::ranges::any_of(laid_.names, [&](const std::string& place) {
       const auto* copy = places_.copy_at(place, id);
@@ -224,15 +227,16 @@ class Schedule {
     }
   }
 
-  // By hand: every wanted copy is there and good; what is not wanted is gone, but for what rests
-  // on nothing newer or is held.
+  // Checks independently that every wanted copy exists and is good, and that unwanted ones are
+  // gone, unless they are held or there is no newer item to rely on.
   void check_rules_met() {
     const auto look = *places_.look();
     const auto states = states_of(look, agent_->memory(), laid_.policy);
     const storage::ItemState* newest = nullptr;
     for (const auto& item : states) {
       const bool is_newer = !newest || storage::is_older(*newest->view, *item.view);
-      // Nothing rests on one that was written again under its name: a person decides about it.
+      // The policy does not rely on an item that was rewritten under the same name: a person has to
+      // decide about it.
       const bool is_relied_on =
           is_good_durably(item.view->id) && !item.has(storage::CopyState::conflict);
       if (is_relied_on && is_newer) newest = &item;
@@ -243,12 +247,12 @@ class Schedule {
         const std::string& place = laid_.names[p];
         const auto* copy = places_.copy_at(place, item.view->id);
         if (copy && !copy->complete && place == laid_.writer) break;
-        // Nothing is given back to the place that items are written to.
+        // Nothing is copied back to the place that the trainer writes to.
         const bool should_be = item.wanted[p] && (copy || place != laid_.writer);
         if (should_be && !places_.is_good_at(place, item.view->id)) {
           fault_ = item.view->id + " is wanted and not good at " + place + described(item);
         }
-        // A bad copy may be all that there is.
+        // A bad copy may be the only one.
         const bool is_last =
             item.states[p] == storage::CopyState::corrupt && !is_good_durably(item.view->id);
         const bool may_stay =
@@ -290,7 +294,7 @@ class Schedule {
   bool is_calm_ = false;
 };
 
-TEST(Lifecycle, loses_nothing_whatever_is_killed_when) {
+TEST(Lifecycle, no_good_copy_is_lost_whenever_the_driver_is_killed) {
   const bool is_long = std::getenv("ORRERY_FULL") != nullptr;
   const std::uint64_t schedules = is_long ? 100'000 : 200;
   int kills = 0;
@@ -303,7 +307,7 @@ TEST(Lifecycle, loses_nothing_whatever_is_killed_when) {
     removals += schedule.removals();
     purges += schedule.purges();
   }
-  // The faults are really met, and the policy really removes.
+  // The test is meaningful only if the faults occur and the policy removes copies.
   EXPECT_GT(kills, static_cast<int>(schedules) * 3);
   EXPECT_GT(removals, schedules * 5);
   EXPECT_GT(purges, schedules * 2);

@@ -1,12 +1,12 @@
 // The lifecycle agent on random trees, as processes that are killed at random points: links in and
 // out of an item, hard links, special files, files that cannot be read or parsed, files that change
-// during a copy, manifests that lead out, two agents with opposite rules. Whatever happens:
+// during a copy, manifests that lead out, two agents with opposite rules. In every case:
 //   1. nothing outside the places is touched: bytes, times, modes, link counts and names;
-//   2. no last copy is removed: what a rule keeps has all its bytes somewhere in the places, and
-//   what
-//      the agent must leave alone lies where it lay;
+//   2. no last copy is removed: an item that a rule keeps has all its bytes somewhere in the
+//      places, and what the agent must leave alone is still in its place;
 //   3. every item that is left alone is explained by an alert that names it and the file.
-// A sample in ./test; ORRERY_FULL=1: 10,000 trees.
+//
+// ./test runs a sample; ORRERY_FULL=1 runs 10,000 trees.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ void put(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// Everything that can be told of a tree without following a link.
+// Describes everything about a tree that can be read without following a link.
 std::string portrait_of(const fs::path& folder) {
   std::vector<std::string> lines;
   const auto note = [&](const fs::path& path) {
@@ -80,7 +80,7 @@ std::string portrait_of(const fs::path& folder) {
   return all;
 }
 
-// The plain files of a folder; what is no plain file is left out.
+// The regular files of a folder; everything else is left out.
 Files files_in(const fs::path& folder) {
   Files files;
   std::error_code error;
@@ -99,11 +99,11 @@ struct Rules {
 
 struct Item {
   std::string id;
-  Files files;      // the plain ones
-  std::string odd;  // the name that its alert must have; empty: it is plain
+  Files files;      // the regular files
+  std::string odd;  // the name that its alert must contain; empty: the item is plain
   bool finished = true;
   bool corrupt = false;
-  bool changes = false;  // while the agent runs
+  bool changes = false;  // changes while the agent runs
   std::string portrait = {};
   std::string corrupt_file = {};
 };
@@ -128,7 +128,7 @@ class Trees {
     around_ = portrait_of(root_ / "around");
   }
 
-  // The first thing that went wrong, or nothing.
+  // Returns the first thing that went wrong, or an empty text.
   std::string run() {
     const std::uint64_t kills = random_.below(4);
     for (std::uint64_t i = 0; i < kills && fault_.empty(); ++i) round(true);
@@ -238,7 +238,7 @@ class Trees {
     }
   }
 
-  // What others have put at the cold place.
+  // Puts files of other owners at the cold place.
   void plant_cold() {
     if (random_.below(3) != 0) return;
     const std::string id = items_[random_.below(items_.size())].id;
@@ -253,7 +253,7 @@ class Trees {
         break;
       default:
         fs::create_directory_symlink(root_ / "around/models", place("cold") / id);
-        return;  // a link beside the items is none of ours; the copy cannot be put there
+        return;  // the item is not the agent's, and no copy can be put at this name
     }
     cold_odd_.insert(id);
   }
@@ -265,7 +265,7 @@ class Trees {
     }
   }
 
-  // The agent runs as nobody; one file in ten is not readable by it, one folder in twenty.
+  // The agent runs as the user nobody. It cannot read some of the files and folders.
   void give_away() {
     ::chmod(root_.c_str(), 0755);
     for (const auto& entry : fs::recursive_directory_iterator(root_ / "places")) {
@@ -277,7 +277,7 @@ class Trees {
     fs::create_directories(root_ / "journals");
     EXPECT_EQ(::chown((root_ / "journals").c_str(), kNobody, kNobody), 0);
     for (Item& item : items_) {
-      // A hard link shares its owner with the one outside, which is part of the surroundings.
+      // A hard link shares its owner with the file outside, which belongs to the surroundings.
       if (!item.odd.empty() || random_.below(4) != 0) continue;
       const bool is_folder = random_.below(2) == 0;
       const fs::path at = place("hot") / item.id;
@@ -300,7 +300,7 @@ class Trees {
     return policy;
   }
 
-  // The agent's process: until nothing is left to do.
+  // Runs the agent's process until it has nothing left to do.
   int agent(int which) const {
     const std::string name = (root_ / "journals" / std::to_string(which)).string();
     auto journal = agent::Journal::open(name, agent::lifecycle_journal(name));
@@ -376,7 +376,7 @@ class Trees {
     check();
   }
 
-  // A trainer writes on in what looked finished.
+  // The trainer continues writing in items that looked finished.
   void change_some() {
     for (Item& item : items_) {
       if (!item.changes || random_.below(2) == 0) continue;
@@ -390,7 +390,7 @@ class Trees {
     }
   }
 
-  // Whether all the bytes of the item lie together somewhere in the places.
+  // Returns whether all the bytes of the item are together somewhere in the places.
   bool is_somewhere(const Item& item) const {
     for (const char* name : {"hot", "cold"}) {
       if (files_in(place(name) / item.id) == item.files) return true;
@@ -411,16 +411,17 @@ class Trees {
     const bool is_milestone = rules.cold.milestone_every > 0 &&
                               step % static_cast<std::uint64_t>(rules.cold.milestone_every) == 0;
     if (rules.hot.everything || rules.cold.everything || is_milestone) return true;
-    // What is older than all else that could be relied on may go; the newest such never.
+    // Items older than another that can be relied on may be removed; the newest such item never.
     return std::ranges::none_of(items_, [&](const Item& other) {
-      // One that was written again is the newest by its time.
+      // A rewritten item counts as the newest, because of its time.
       const bool is_newer = other.changes || std::stoull(other.id.substr(5)) > step;
       return is_newer && other.id != item.id && other.odd.empty() && other.finished &&
              !other.corrupt && !unreadable_.contains(other.id) && !cold_odd_.contains(other.id);
     });
   }
 
-  // Whether every item is read: of some the rules want nothing, and nobody asks what they are.
+  // Returns whether every item is read. If the rules want nothing of some items, the agent does not
+  // read them.
   bool all_are_read() const {
     return is_two_ || rules_[0].hot.everything || rules_[0].cold.everything;
   }
@@ -434,7 +435,7 @@ class Trees {
     }
     for (const auto& entry : fs::directory_iterator(root_ / "places")) {
       const std::string name = entry.path().filename().string();
-      if (name != "hot" && name != "cold") fault_ = name + " is new beside the places";
+      if (name != "hot" && name != "cold") fault_ = name + " is new next to the places";
     }
     for (const Item& item : items_) check(item);
     for (const std::string& id : cold_odd_) {
@@ -445,14 +446,14 @@ class Trees {
   void check(const Item& item) {
     const bool is_alone = !item.odd.empty() || !item.finished || (item.corrupt && all_are_read());
     if (is_alone && portrait_of(place("hot") / item.id) != item.portrait) {
-      fault_ = item.id + " was to be left alone and was touched";
+      fault_ = item.id + " was touched although it had to be left alone";
     }
     if (is_somewhere(item)) return;
     ++gone_;
-    if (must_stay(item)) fault_ = item.id + " is nowhere whole\n" + described();
+    if (must_stay(item)) fault_ = item.id + " is not complete anywhere\n" + described();
   }
 
-  // For whoever looks for the reason.
+  // For a person who looks for the reason.
   std::string described() const {
     std::ostringstream text;
     text << (is_two_ ? "two agents" : "one agent") << (is_nobody_ ? ", as nobody" : "")
@@ -473,7 +474,7 @@ class Trees {
     return text.str();
   }
 
-  // By the last run of the (first) agent.
+  // Checks the alerts of the last run of the (first) agent.
   void check_explained() {
     std::string said = bytes_in(root_ / "journals/alerts-0");
     if (is_two_) said += bytes_in(root_ / "journals/alerts-1");
@@ -485,18 +486,18 @@ class Trees {
     };
     for (const Item& item : items_) {
       if (!item.odd.empty() && !is_said(item.id, item.odd)) {
-        fault_ = item.id + ": nobody was told of " + item.odd + "\n" + said;
+        fault_ = item.id + ": no alert names " + item.odd + "\n" + said;
       }
       const bool is_read =
           all_are_read() && item.finished && item.odd.empty() && !cold_odd_.contains(item.id);
       const bool is_closed = unreadable_.contains(item.id);
       const std::string why = is_closed ? "Permission denied" : item.corrupt_file;
       if (is_read && (is_closed || item.corrupt) && !is_said(item.id, why)) {
-        fault_ = item.id + ": nobody was told of " + why + "\n" + said;
+        fault_ = item.id + ": no alert names " + why + "\n" + said;
       }
     }
     for (const std::string& id : cold_odd_) {
-      if (!is_said(id, ".orrery-copy.json")) fault_ = id + ": nobody was told of the one at cold";
+      if (!is_said(id, ".orrery-copy.json")) fault_ = id + ": no alert names the one at cold";
     }
   }
 
@@ -514,9 +515,10 @@ class Trees {
   std::size_t gone_ = 0;
 };
 
-TEST(LifecycleTrees, nothing_outside_is_touched_no_last_copy_goes_and_every_refusal_is_told) {
+TEST(LifecycleTrees,
+     nothing_outside_is_touched_no_last_copy_is_removed_and_every_refusal_is_reported) {
   std::uint64_t trees = std::getenv("ORRERY_FULL") ? 10'000 : 200;
-  const char* first = std::getenv("ORRERY_SEED");  // to look at one, or at some of them
+  const char* first = std::getenv("ORRERY_SEED");  // selects one tree, or a few, to examine
   const char* count = std::getenv("ORRERY_TREES");
   const std::uint64_t from = first ? std::stoull(first) : 1;
   if (count) trees = std::stoull(count);
@@ -529,7 +531,7 @@ TEST(LifecycleTrees, nothing_outside_is_touched_no_last_copy_goes_and_every_refu
     odd += one.odd_items();
     gone += one.gone();
   }
-  // The faults are really met, and the agent really removes.
+  // The test is meaningful only if kills occur and the agent removes items.
   if (trees > 100) {
     EXPECT_GT(kills, static_cast<int>(trees));
     EXPECT_GT(odd, trees / 2);

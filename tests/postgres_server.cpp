@@ -18,7 +18,7 @@ PostgresServer::PostgresServer(const std::string& folder) : folder_(folder) {
   if (!is_installed()) return;
   std::filesystem::create_directories(folder_);
   if (::geteuid() == 0) {
-    // A folder that mkdtemp made is its owner's alone.
+    // Only its owner can enter a folder that mkdtemp created.
     std::filesystem::permissions(std::filesystem::path(folder_).parent_path(),
                                  std::filesystem::perms::others_exec,
                                  std::filesystem::perm_options::add);
@@ -33,6 +33,17 @@ PostgresServer::~PostgresServer() {
 
 std::string PostgresServer::address() const {
   return "postgresql:///postgres?host=" + folder_ + "&user=postgres";
+}
+
+bool PostgresServer::dump(const std::string& name) const {
+  return as_owner(kPrograms + "pg_dump -h " + folder_ + " -U postgres -f " + folder_ + '/' + name +
+                  " postgres");
+}
+
+bool PostgresServer::restore(const std::string& name) const {
+  const std::string psql = kPrograms + "psql -v ON_ERROR_STOP=1 -q -h " + folder_ + " -U postgres ";
+  return as_owner(psql + "-c 'DROP SCHEMA public CASCADE' -c 'CREATE SCHEMA public' postgres") &&
+         (name.empty() || as_owner(psql + "-f " + folder_ + '/' + name + " postgres"));
 }
 
 bool PostgresServer::start() {

@@ -1,7 +1,7 @@
-// A PostgreSQL of a test's own: a cluster in a folder, on a socket there and no port, gone with the
-// test. Skips its caller where the server is not installed.
+// A PostgreSQL server for one test: a cluster in a folder, on a socket there without a port,
+// removed after the test. If the server is not installed, the calling test is skipped.
 //
-// It does not run as root, so a test that does hands it to the user `postgres`.
+// The server refuses to run as root, so a test that runs as root hands it to the user `postgres`.
 #pragma once
 
 #include <string>
@@ -17,9 +17,13 @@ class PostgresServer {
 
   static bool is_installed();
   bool runs() const { return runs_; }
-  std::string address() const;  // as libpq takes it
-  // Ends it as a crash does, and starts it again.
+  std::string address() const;  // in the form that libpq takes
+  // Ends the server as a crash does, and starts it again.
   bool crash_and_restart();
+  // Writes the database to a file below the folder, as an operator backs it up.
+  bool dump(const std::string& name) const;
+  // Leaves nothing in the database, or with a name what was dumped under it.
+  bool restore(const std::string& name = {}) const;
 
  private:
   bool as_owner(const std::string& command) const;

@@ -1,14 +1,14 @@
-// Preloaded into a program, it notes what would outlive a power cut: the tests put that in place of
-// what is there, and start the program again.
+// Preloaded into a program, this library records what would survive a power cut. The tests then
+// replace the files by what was recorded, and start the program again.
 //
 //   POWERCUT_ROOT     the folder that is watched
-//   POWERCUT_SHADOW   where the notes go: data/INODE is a file's bytes at its last sync,
-//   names/INODE
-//                     a folder's names at its last sync ("INODE f|d NAME" a line), keep/INODE a
-//                     link that keeps the number from being given again
-// A sync of a file makes its bytes durable and not its name; a sync of its folder makes names
-// durable and no bytes. That is less than most file systems keep, and all that POSIX promises.
-// Files are taken to be only appended to. Nothing is really synced: the page cache is the disk.
+//   POWERCUT_SHADOW   where the records go: data/INODE is a file's bytes at its last sync,
+//                     names/INODE a folder's names at its last sync (one "INODE f|d NAME" per
+//                     line), keep/INODE a link that keeps the inode number from being reused
+//
+// A sync of a file makes its bytes durable, but not its name; a sync of its folder makes names
+// durable, but no bytes. Most file systems keep more than that, but POSIX promises no more. Files
+// are assumed to be only appended to. Nothing is really synced: the page cache serves as the disk.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Behind a function: the first sync may come before this library's constructors.
+// In a function, because the first sync may come before this library's constructors run.
 const std::string& root() {
   static const std::string kRoot = environment("POWERCUT_ROOT");
   return kRoot;
@@ -51,10 +51,10 @@ void note_bytes(int file, const struct stat& now) {
   if (copy < 0) return;
   struct stat before{};
   ::fstat(copy, &before);
-  // Without a link that keeps it, the number may have been another file's before.
+  // Without a link that keeps it, the inode number may have belonged to another file before.
   const std::string kept = shadow() + "/keep/" + std::to_string(now.st_ino);
   if (::access(kept.c_str(), F_OK) != 0) before.st_size = 0;
-  // The descriptor may be for writing alone.
+  // The descriptor may be open only for writing.
   const std::string self = "/proc/self/fd/" + std::to_string(file);
   const int from = ::open(self.c_str(), O_RDONLY | O_CLOEXEC);
   off_t at = before.st_size <= now.st_size ? before.st_size : 0;
@@ -80,7 +80,7 @@ void note_names(const std::string& folder, const struct stat& now) {
     const std::string number = std::to_string(entry->d_ino);
     const std::string from = folder + '/' + name;
     const std::string to = shadow() + "/keep/" + number;
-    // One that is removed meanwhile may as well have been removed before.
+    // A file that is being removed now may as well have been removed earlier.
     if (!is_folder && ::link(from.c_str(), to.c_str()) != 0 && errno != EEXIST) continue;
     text += number + (is_folder ? " d " : " f ") + name + '\n';
   }
@@ -106,8 +106,8 @@ int note_alone(int file, const std::string& path) {
   return 0;
 }
 
-// One at a time: of two syncs of one folder the one that ends last must not put down what it saw
-// before the other.
+// One at a time: if two syncs of a folder overlap, the one that ends last must not record an older
+// state than the other.
 int note(int file) {
   const std::string path = path_of(file);
   if (root().empty() || !path.starts_with(root())) return 0;

@@ -1,4 +1,4 @@
-// `orrery probe storage` from outside: what it prints, what it leaves behind, what it refuses.
+// `orrery probe storage` from outside: what it prints, what it leaves behind, and what it refuses.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// On the disk of the build and not in a tmpfs.
+// On the disk of the build folder, not in a tmpfs.
 class DiskFolder : public agent::TestFolder {
  public:
   DiskFolder() : agent::TestFolder(ORRERY_BINARY_DIR) {}
@@ -61,7 +61,7 @@ Answer run(const std::vector<std::string>& words, const std::function<bool()>& i
   return {code, out.str(), err.str()};
 }
 
-// Short, unless `more` says otherwise.
+// Short measurements, unless `more` says otherwise.
 std::vector<std::string> probe(const std::string& place, std::vector<std::string> more) {
   std::vector<std::string> words = {"probe", "storage", place, "--quick"};
   for (const auto& [option, value] :
@@ -130,7 +130,7 @@ TEST(ProbeStorage, text_and_csv_say_the_same) {
   EXPECT_EQ(table->rows().size(), 3u);
 }
 
-TEST(ProbeStorage, threads_and_the_page_cache_do_it_too_and_say_so) {
+TEST(ProbeStorage, threads_and_the_page_cache_also_work_and_are_reported) {
   const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "4 MiB", "--only", "sequential", "--only",
                                              "random", "--engine", "threads", "--buffered"}));
@@ -153,7 +153,7 @@ TEST(ProbeStorage, a_file_is_only_read) {
   EXPECT_THAT(folder.names(), ElementsAre("data"));
 }
 
-TEST(ProbeStorage, what_cannot_be_measured_is_refused_before_anything_is_written) {
+TEST(ProbeStorage, impossible_probes_are_refused_before_anything_is_written) {
   const DiskFolder folder;
   EXPECT_THAT(run(probe(folder.at("absent"), {})).err, HasSubstr("probe.place"));
   EXPECT_THAT(run(probe(folder.path(), {"--size", "900 TiB"})).err, HasSubstr("probe.space"));
@@ -179,7 +179,7 @@ TEST(ProbeStorage, ctrl_c_gives_the_figures_so_far_and_leaves_nothing) {
 }
 
 // As `timeout`, Slurm, systemd, a closed terminal and a closed pipe end it.
-TEST(ProbeStorage, ended_by_any_signal_it_leaves_nothing) {
+TEST(ProbeStorage, a_probe_ended_by_any_signal_leaves_nothing) {
   for (const int signal : {SIGTERM, SIGHUP, SIGPIPE}) {
     const DiskFolder folder;
     const std::string place = folder.path();
@@ -206,7 +206,7 @@ TEST(ProbeStorage, ended_by_any_signal_it_leaves_nothing) {
     ASSERT_EQ(::posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&files);
     for (int i = 0; i < 1000 && fs::is_empty(place); ++i) ::usleep(10'000);
-    ASSERT_FALSE(fs::is_empty(place)) << "it never began";
+    ASSERT_FALSE(fs::is_empty(place)) << "the probe never started";
     ::usleep(300'000);
     ::kill(pid, signal);
     int status = 0;
@@ -216,7 +216,7 @@ TEST(ProbeStorage, ended_by_any_signal_it_leaves_nothing) {
   }
 }
 
-TEST(ProbeStorage, beside_a_plan_it_says_which_wall_and_fails) {
+TEST(ProbeStorage, a_probe_below_plan_names_the_limit_and_fails) {
   const DiskFolder folder;
   const std::string design = std::string(ORRERY_SOURCE_DIR) + "/data/templates/single-node.yaml";
   const Answer a = run(probe(folder.path(), {"--size", "2 MiB", "--only", "sequential", "--design",
@@ -250,7 +250,7 @@ TEST(ProbeStorage, a_bucket_gives_its_figures_and_is_left_empty) {
   EXPECT_EQ(server.open_uploads(), 0u);
 }
 
-TEST(ProbeStorage, a_bucket_with_faults_tells_of_them) {
+TEST(ProbeStorage, faults_of_a_bucket_are_reported) {
   const Keys keys;
   S3FaultServer server;
   server.ignore_conditions();
@@ -258,7 +258,7 @@ TEST(ProbeStorage, a_bucket_with_faults_tells_of_them) {
   const Answer a = run(probe(
       "s3://bucket", {"--endpoint", server.endpoint(), "--size", "64 KiB", "--repeats", "1"}));
   ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
-  EXPECT_THAT(a.out, AllOf(HasSubstr("retries: 3"), HasSubstr("3 requests were sent again"),
+  EXPECT_THAT(a.out, AllOf(HasSubstr("retries: 3"), HasSubstr("3 requests were retried"),
                            HasSubstr("If-None-Match")));
 }
 
@@ -292,7 +292,7 @@ TEST(ProbeStorage, buckets_without_keys_or_with_odd_names_are_refused) {
   EXPECT_THAT(run(probe("s3://bucket", {"--endpoint", "nowhere"})).err, HasSubstr("s3.endpoint"));
 }
 
-TEST(ProbeStorage, from_probe_through_calibrate_to_plan) {
+TEST(ProbeStorage, a_plan_can_use_a_calibrated_probe) {
   const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "4 MiB", "--only", "sequential", "--only",
                                              "metadata", "--format", "json"}));

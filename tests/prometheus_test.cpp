@@ -1,5 +1,5 @@
-// The emitted Prometheus and Grafana files, judged by promtool: accepted, every alert's own test
-// passes, and no longer does once the alert is broken.
+// The emitted Prometheus and Grafana files, judged by promtool: it accepts them, every alert's own
+// test passes, and fails once the alert is broken.
 #include "output/emit/prometheus.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ using testing::Not;
 
 const emit::EmitSource kSource{.design = "test", .version = "1", .digest = std::string(64, 'a')};
 
-// A review points into its design; both live here.
+// A review refers to its design, so both are kept here.
 struct Reviewed {
   design::Design design;
   review::Review review;
@@ -47,7 +47,7 @@ design::Design template_design(std::string_view name) {
   return *std::move(design);
 }
 
-// A design that every row of the tables speaks of: the template with a cache before its data.
+// A design that uses every row of the tables: the template with a cache in front of its data.
 design::Design cached_superpod() {
   design::Design d = template_design("superpod-h100");
   design::StorageTier cache = d.storage.front();
@@ -96,8 +96,8 @@ std::vector<std::string> with(std::vector<std::string> words,
   return words;
 }
 
-// All that promtool can say of a design's files. Unit tests take seconds a design, so the caller
-// names those that it wants by the beginning of their path.
+// Everything that promtool reports about a design's files. Unit tests take seconds per design, so
+// the caller selects them by the beginning of their path.
 constexpr std::string_view kAllTests = "tests/";
 constexpr std::string_view kNoTests = "none";
 void expect_accepted(const Reviewed& reviewed, const std::string& name,
@@ -185,7 +185,7 @@ TEST(Prometheus, every_selector_that_a_rule_reads_has_its_guard) {
   const std::vector<emit::Metric> metrics = emit::known_metrics().value();
   for (const emit::Metric& m : metrics) {
     if (!m.guard || m.name == "orrery_measured_jobs" || m.name == "orrery_measured_cluster_gpus") {
-      continue;  // of panels only
+      continue;  // only used by panels
     }
     EXPECT_THAT(guards, HasSubstr("absent(" + m.name)) << m.name;
   }
@@ -238,14 +238,15 @@ TEST(Prometheus, equal_reviews_give_equal_bytes) {
             emit_grafana(superpod().review, kSource).value());
 }
 
-TEST(Prometheus, selectors_are_found_and_strings_are_passed_over) {
+TEST(Prometheus, selectors_are_found_and_strings_are_skipped) {
   EXPECT_THAT(
       emit::selectors_of("rate(up{job='a}b'}[5m]) / on (x) DCGM_A > 3 and f('DCGM_B') == up"),
       testing::ElementsAre("up{job='a}b'}", "DCGM_A", "up"));
   EXPECT_EQ(emit::promql_escaped("a'b\\c\n$x{t}"), "a\\'b\\\\c\\x0a\\x24x\\x7bt\\x7d");
 }
 
-// Debian's build has no Kubernetes discovery and says so of its fields; it must say nothing else.
+// Debian's build has no Kubernetes discovery and complains about its fields; it must complain about
+// nothing else.
 TEST(Prometheus, the_configuration_for_pods_has_no_other_fault) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
   const Reviewed reviewed(template_design("small-lab"));
@@ -260,7 +261,7 @@ TEST(Prometheus, the_configuration_for_pods_has_no_other_fault) {
   }
 }
 
-// Names of workloads are free text: what they hold must stay inside its quotes. One run of the
+// Names of workloads are free text, so their contents must stay inside quotes. One run of the
 // template for each name.
 design::Design hostile_design() {
   design::Design d = template_design("superpod-h100");
@@ -293,13 +294,13 @@ TEST(Prometheus, a_fleet_whose_name_is_no_host_name_is_refused) {
   EXPECT_EQ(files.error().front().code, "emit.name");
 }
 
-// Ways to break an alert: each must fail the alert's own test.
+// Ways to break an alert: each must make the alert's own test fail.
 struct Mutant {
   std::string how;
   emit::Alert alert;
 };
 
-// The comparison with the threshold, turned round.
+// Inverts the comparison with the threshold.
 std::string negated(std::string pattern) {
   for (const auto& [from, to] : {std::pair{"> on", "< on"},
                                  {"< on", "> on"},
@@ -338,11 +339,11 @@ TEST(Prometheus, an_alert_that_is_broken_fails_its_own_test) {
   std::map<std::string, std::string> how;  // by test file
   std::set<std::string> seen;
   for (const emit::Alert& a : rules.alerts) {
-    // One of each name: siblings differ in subject and threshold alone.
+    // One alert of each name, because others differ only in subject and threshold.
     if (!seen.insert(a.name).second) continue;
     const std::vector<Mutant> mutants = mutants_of(a);
     for (std::size_t i = 0; i < mutants.size(); ++i) {
-      // One way each, in turn; all of them take a minute.
+      // Each alert is broken in one way, in turn; trying all ways takes a minute.
       if (!full() && i != seen.size() % mutants.size()) continue;
       const Mutant& m = mutants[i];
       const std::string id = "m" + std::to_string(how.size());
@@ -354,7 +355,7 @@ TEST(Prometheus, an_alert_that_is_broken_fails_its_own_test) {
   std::vector<std::string> words = {"test", "rules"};
   for (const auto& [file, unused] : how) words.push_back(file);
   const agent::CommandResult result = promtool(words);
-  // "Unit Testing:  FILE" and then "SUCCESS" or "FAILED:" with details, on either stream.
+  // "Unit Testing:  FILE" and then "SUCCESS" or "FAILED:" with details, on either output stream.
   for (const auto& [file, what] : how) {
     const std::size_t at = result.out.find("Unit Testing:  " + file);
     ASSERT_NE(at, std::string::npos) << result.out.substr(0, 2000) << result.err.substr(0, 2000);
@@ -404,7 +405,8 @@ TEST(Grafana, the_rows_of_a_training_cluster_are_all_there) {
   EXPECT_THAT(dashboard.at("description").get<std::string>(), HasSubstr(kSource.digest));
 }
 
-// The expressions of all panels as recording rules: promtool parses them without a server.
+// Writes the expressions of all panels as recording rules, so that promtool parses them without a
+// server.
 void expect_panels_parse(const Reviewed& reviewed, const agent::TestFolder& folder) {
   const auto files = emit_grafana(reviewed.review, kSource).value();
   const auto dashboard = nlohmann::json::parse(text_of(files, "dashboards/orrery.json"));

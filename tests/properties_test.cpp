@@ -1,6 +1,6 @@
-// Properties that hold for any value, tried on generated ones. `./test --full` tries more.
+// Properties that hold for any value, tested on generated values. `./test --full` tests more.
 #include <gtest/gtest.h>
-// RapidCheck speaks of GoogleTest without including it.
+// RapidCheck uses GoogleTest without including it.
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
@@ -47,12 +47,12 @@ RC_GTEST_PROP(Properties, combining_estimates_keeps_low_value_high_in_order, ())
   RC_ASSERT(is_ordered(a * b));
   RC_ASSERT(is_ordered(a / b));
   RC_ASSERT(is_ordered(a - b));
-  // More uncertainty in gives no less out.
+  // More uncertainty in the input never gives less in the result.
   RC_ASSERT((a * b).high / (a * b).value >= a.high / a.value * (1 - 1e-12));
 }
 
 RC_GTEST_PROP(Properties, csv_fields_come_back_as_they_were, (const std::string& text)) {
-  // The reader trims blanks, and a lone carriage return is a line end to it.
+  // The reader trims blanks, and treats a lone carriage return as a line end.
   RC_PRE(trimmed(text) == text && text.find('\r') == std::string::npos);
   const auto table = CsvTable::parse("id,x\na," + csv_field(text) + "\n", "t.csv");
   RC_ASSERT(table.has_value());

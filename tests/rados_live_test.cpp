@@ -1,8 +1,9 @@
-// A RADOS pool as a tier, on a real small cluster: the promises of the port, and `orrery store`
-// with its hot tier there, killed, with its disk stopped, and with its disk killed.
+// A RADOS pool as a tier, on a small real cluster: the promises of the port, and `orrery store`
+// with its hot tier there, while the store is killed, the cluster's disk is stopped, and the disk
+// is killed.
 //
-// Skipped where Ceph is not installed, and all but the port's promises without ORRERY_FULL=1: what
-// waits for a cluster takes its time.
+// Skipped if Ceph is not installed. Without ORRERY_FULL=1 only the promises of the port are tested,
+// because waiting for a cluster takes long.
 #include <chrono>
 #include <thread>
 
@@ -31,7 +32,7 @@ class RadosLive : public testing::Test {
  protected:
   void SetUp() override {
     if (!CephCluster::is_installed()) {
-      GTEST_SKIP() << "no Ceph is installed (ceph-mon, ceph-mgr, ceph-osd, ceph-common)";
+      GTEST_SKIP() << "Ceph is not installed (ceph-mon, ceph-mgr, ceph-osd, ceph-common)";
     }
     cluster = std::make_unique<CephCluster>(folder.at("ceph"));
     ASSERT_TRUE(cluster->runs());
@@ -72,7 +73,7 @@ TEST_F(RadosLive, keeps_the_promises_of_the_port) {
   EXPECT_EQ(ours->remove("a").error().kind, PoolFault::absent);
   EXPECT_EQ(ours->read("a", 0, 1).error().kind, PoolFault::absent);
   EXPECT_EQ(ours->size("a").error().kind, PoolFault::absent);
-  // Another's namespace, a pool and a configuration that are not there.
+  // Another user's namespace, and a pool and a configuration that do not exist.
   EXPECT_EQ(pool("theirs")->read("a", 0, 1).error().kind, PoolFault::refused);
   EXPECT_EQ(pool("theirs")->append("a", "x", true)->wait().error().kind, PoolFault::refused);
   auto nowhere = *drives::pool_place_of(place());
@@ -81,7 +82,7 @@ TEST_F(RadosLive, keeps_the_promises_of_the_port) {
   nowhere = *drives::pool_place_of(place());
   nowhere.conf = "/nowhere";
   EXPECT_THAT(drives::open_ceph_pool(nowhere)->list().error().what, HasSubstr("/nowhere"));
-  // What is left the manager says once it has counted.
+  // The manager reports the free space only after it has counted.
   drives::PoolSpace space;
   for (int i = 0; i < 600 && space.total_bytes == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -94,7 +95,7 @@ TEST_F(RadosLive, keeps_the_promises_of_the_port) {
 }
 
 TEST_F(RadosLive, a_pool_that_is_full_says_so_at_once) {
-  if (!is_full()) GTEST_SKIP() << "a full cluster: ORRERY_FULL=1";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to test a full cluster";
   ASSERT_TRUE(cluster->run("timeout 60 ceph osd pool set-quota hot max_bytes 100000"));
   const auto ours = pool();
   bool full = false;
@@ -108,12 +109,12 @@ TEST_F(RadosLive, a_pool_that_is_full_says_so_at_once) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   EXPECT_TRUE(full);
-  EXPECT_TRUE(ours->remove("o0"));  // what is full can be emptied
+  EXPECT_TRUE(ours->remove("o0"));  // objects can be removed from a full pool
 }
 
 TEST(RadosCode, a_drive_on_a_pool_with_an_erasure_code) {
-  if (!CephCluster::is_installed()) GTEST_SKIP() << "no Ceph is installed";
-  if (!is_full()) GTEST_SKIP() << "a cluster of three disks: ORRERY_FULL=1";
+  if (!CephCluster::is_installed()) GTEST_SKIP() << "Ceph is not installed";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to test a cluster of three disks";
   const agent::TestFolder folder{agent::folder_on_disk()};
   CephCluster cluster(folder.at("ceph"), 3);
   ASSERT_TRUE(cluster.runs());
@@ -138,7 +139,7 @@ TEST(RadosCode, a_drive_on_a_pool_with_an_erasure_code) {
   EXPECT_THAT(*(*drive)->list(), testing::IsEmpty());
 }
 
-// What was acknowledged, and whether the store still has it.
+// The acknowledged objects, and a check that the store still has them.
 class KeptObjects {
  public:
   void put(const std::string& address, const std::string& key, std::size_t size) {
@@ -164,8 +165,8 @@ class KeptObjects {
   std::uint32_t seed_ = 0;
 };
 
-TEST_F(RadosLive, a_store_on_it_keeps_what_it_acknowledged) {
-  if (!is_full()) GTEST_SKIP() << "crashes of a store and of a cluster: ORRERY_FULL=1";
+TEST_F(RadosLive, a_store_on_a_pool_keeps_acknowledged_objects) {
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to test crashes of a store and of a cluster";
   const std::vector<std::string> words = {folder.at("store"), "--port", "0", "--tier",
                                           "hot=1x:" + place()};
   auto store = std::make_unique<StoreProcess>(words);
@@ -190,7 +191,7 @@ TEST_F(RadosLive, a_store_on_it_keeps_what_it_acknowledged) {
   store = std::make_unique<StoreProcess>(words);
   objects.check(store->address());
   EXPECT_EQ(client_of(store->address()).get("torn").error().status, 404);
-  // The disk is stopped: requests that need it hear so within the time that it has.
+  // The disk is stopped: requests that need it are answered so within their time limit.
   cluster->signal_disk(SIGSTOP);
   objects.put(store->address(), "unsure", 100'000);
   EXPECT_EQ(objects.last_status, 503);
@@ -203,7 +204,7 @@ TEST_F(RadosLive, a_store_on_it_keeps_what_it_acknowledged) {
   }
   EXPECT_EQ(objects.last_status, 200);
   objects.check(store->address());
-  // The disk dies and comes back: what it had acknowledged it has.
+  // The disk dies and comes back: it still has what it had acknowledged.
   ASSERT_TRUE(cluster->crash_and_restart_disk());
   objects.last_status = 0;
   for (int i = 0; i < 200 && objects.last_status != 200; ++i) {
@@ -213,15 +214,15 @@ TEST_F(RadosLive, a_store_on_it_keeps_what_it_acknowledged) {
   EXPECT_EQ(objects.last_status, 200) << store->said();
   objects.check(store->address());
   EXPECT_EQ(store->end(SIGTERM), 0);
-  // Nothing is left of the torn put, of the unsure one or of what was replaced.
+  // Nothing is left of the torn put, of the put without an answer or of what was replaced.
   EXPECT_EQ(StoreProcess({"repair", folder.at("store"), "--apply"}).wait(), 0);
   StoreProcess check({"fsck", folder.at("store")});
   EXPECT_EQ(check.wait(), 0) << check.address() << check.said();
   std::size_t large = 0;
   const auto names = *pool()->list();
   for (const std::string& name : names) large += name.find('@') != name.npos ? 1 : 0;
-  EXPECT_EQ(large, 2u);                           // of 40 MiB in pieces of 16
-  EXPECT_EQ(names.size(), objects.count() + 3u);  // and the mark
+  EXPECT_EQ(large, 2u);                           // 40 MiB in pieces of 16
+  EXPECT_EQ(names.size(), objects.count() + 3u);  // and the marker
 }
 
 }  // namespace

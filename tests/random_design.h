@@ -1,11 +1,11 @@
 // Designs drawn at random over the whole table of fields: every field, every word of every
-// enumeration and every part of the catalog turns up.
+// enumeration and every part of the catalog occurs.
 //
-// A visitor of visit_fields, as reader and writer are: a field that is added to the table is drawn
-// from then on without a line here. Values are drawn from its kind, unit and range; what the table
-// does not say (names that must exist, shares that must add up) is put right afterwards. Most draws
-// are poor designs, and that is the point: whatever the reader accepts, the review must answer with
-// sense.
+// This is a visitor of visit_fields, like the reader and the writer, so a field that is added to
+// the table is drawn without a change here. Values are drawn from the field's kind, unit and range.
+// What the table does not say (names that must exist, shares that must add up) is corrected
+// afterwards. Most of the designs are poor on purpose: the review must give a sensible answer to
+// whatever the reader accepts.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +27,10 @@
 
 namespace orrery {
 
-// How often each was used, by "section.key", "section.key=word" and "part:id".
+// Number of uses by "section.key", "section.key=word" and "part:id".
 using UseCounts = std::map<std::string, int>;
 
-// The files that a drawn design may name: a sunny day, with a PUE or with the weather.
+// The files that a drawn design may name: a sunny day, with the PUE or with the weather.
 inline Result<std::string> random_file(std::string_view path) {
   const bool has_pue = path == "pue.csv";
   std::string text = has_pue ? "carbon_g_per_kwh,pue\n" : "carbon_g_per_kwh,dry_bulb_c\n";
@@ -59,7 +59,7 @@ class RandomDesign {
   }
   const UseCounts& uses() const { return uses_; }
 
-  // The visitor's part.
+  // Called by visit_fields.
   template <class T>
   void operator()(std::string_view key, T& member, const design::Field& field) {
     if (key == "orrery" || !field.not_yet.empty()) return;
@@ -92,7 +92,7 @@ class RandomDesign {
     q = Quantity<E...>(rounded(one->base_units * log_uniform(0.1, 300)));
     return true;
   }
-  // Three digits, as a person writes.
+  // Rounds to three digits, as a person would write.
   static double rounded(double v) {
     if (v == 0) return 0;
     const double scale = math::pow(10, 2 - std::floor(std::log10(std::fabs(v))));
@@ -185,7 +185,10 @@ class RandomDesign {
     draw_it(*v);
     return true;
   }
-  bool draw_it(std::vector<design::MigSlices>&) { return false; }  // put_right knows the profiles
+  bool draw_it(std::vector<design::MigSlices>&) {
+    return false;
+  }  // put_right fills this in,
+     // because it knows the profiles
   bool draw_it(std::vector<design::KeepRule>&) { return false; }
   bool draw_it(std::vector<design::Goal>& goals) {
     const auto metrics = design::goal_metrics();
@@ -312,7 +315,7 @@ inline void RandomDesign::put_pauses_right(design::RoceChecklist& roce) {
   if (roce.watchdog_time) roce.pfc_watchdog = true;
 }
 
-// Typical and idle power are at most the nameplate, whoever says which of them.
+// Typical and idle power must not exceed the nameplate, wherever the three values come from.
 inline void RandomDesign::put_power_right(design::Fleet& f) {
   if (!f.custom) return;
   design::CustomNode& c = *f.custom;
@@ -369,7 +372,7 @@ inline void RandomDesign::put_right(design::Serve& s) {
     s.network.reset();
     if (s.model.empty()) s.model = one_of(ids(design::Part::model));
   }
-  // Talks are of transformers that prefill where they decode and do not guess.
+  // Conversations need transformers that prefill and decode in one place and use no draft model.
   if (s.model.empty() || s.disaggregated || !s.draft_model.empty()) {
     s.arrivals.turns = 1;
     s.arrivals.agent.reset();
@@ -400,7 +403,7 @@ inline void RandomDesign::put_right(design::Serve& s) {
   for (design::Zone& z : s.zones) {
     z.share = 1.0 / static_cast<double>(s.zones.size());
     if (s.autoscale) z.replicas.reset();
-    // Whoever takes over is another site with a zone of the service, named once.
+    // The failover target must be another site with a zone of the service, and be named once.
     if (z.failover.size() > 1 && z.failover[0] == z.failover[1]) z.failover.pop_back();
     std::erase_if(z.failover, [&](const std::string& site) {
       return site == z.site ||
@@ -421,8 +424,8 @@ inline void RandomDesign::put_right(design::Jobs& j) {
   }
 }
 
-// Codes and cores are of servers with drives of their own, and a tier with a profile has what the
-// profile says.
+// Erasure codes and cores need servers with their own drives, and a tier with a profile takes its
+// values from the profile.
 inline void RandomDesign::put_right(design::StorageTier& t) {
   const std::string name = t.name;
   if (!t.profile.empty() && chance(0.5)) {
@@ -466,7 +469,7 @@ inline void RandomDesign::put_right(design::Design& d) {
     if (t.caches == t.name) t.caches.clear();
     put_right(t);
     if (t.tier == design::Tier::node_nvme || t.tier == design::Tier::gpu_direct) t.place.clear();
-    if (!t.place.empty()) t.place = "rados:pool/" + t.name;  // each its own
+    if (!t.place.empty()) t.place = "rados:pool/" + t.name;  // each tier its own
   }
   std::vector<design::WanLink>& wan = d.fabric.wan;
   if (sites_.size() < 2) wan.clear();
@@ -494,7 +497,8 @@ inline void RandomDesign::put_right(design::Design& d) {
   if (!d.scheduler.fair_share) d.scheduler.fair_share_by = catalog::FairShareBy::fair_tree;
 }
 
-// Who waits for clean hours stands where they are known, and hours that have the PUE are believed.
+// Work that waits for clean hours needs a site with hours, and a site with hours must not also give
+// a PUE.
 inline void RandomDesign::put_hours_right(design::Design& d) {
   for (const design::Workload& w : d.workloads) {
     const auto* jobs = std::get_if<design::Jobs>(&w.task);

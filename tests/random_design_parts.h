@@ -1,12 +1,12 @@
-// The end of random_design.h, which includes it: partitions, QOS, pipelines and reservations of a
-// drawn design, put right.
+// The second part of random_design.h, which includes it: corrects partitions, QOS, pipelines and
+// reservations of a drawn design.
 #pragma once
 
 #include "random_design.h"
 
 namespace orrery {
 
-// A service escalates to one behind it in the file, where neither is asked again and again.
+// A service may escalate to a later one in the file, if neither handles multi-turn requests.
 inline void RandomDesign::put_cascades_right(design::Design& d) {
   const auto fits = [](const design::Serve& s) {
     return !s.model.empty() && s.arrivals.visits() <= 1;
@@ -21,8 +21,8 @@ inline void RandomDesign::put_cascades_right(design::Design& d) {
   }
 }
 
-// Names of their own, of fleets that Slurm runs, no more nodes than those have; workloads name one
-// of their fleet.
+// Gives partitions different names, fleets that Slurm runs and no more nodes than those have; a
+// workload may name only a partition of its fleet.
 inline void RandomDesign::put_partitions_right(design::Design& d) {
   std::vector<design::SchedulerPartition>& all = d.scheduler.partitions;
   std::vector<const design::Fleet*> slurms;
@@ -51,8 +51,8 @@ inline void RandomDesign::put_partitions_right(design::Design& d) {
   }
 }
 
-// Names of their own, of Slurm's jobs; what preempts needs somebody to preempt, and runs and
-// services are not cut.
+// Gives QOS different names, for Slurm's jobs. A QOS that preempts needs one to preempt, and runs
+// and services get no time limit.
 inline void RandomDesign::put_qos_right(design::Design& d) {
   std::vector<design::Qos>& all = d.scheduler.qos;
   if (d.scheduler.kind == design::SchedulerKind::kubernetes) all.clear();
@@ -70,8 +70,8 @@ inline void RandomDesign::put_qos_right(design::Design& d) {
   }
 }
 
-// A stage that names a workload of its kind that no other stage is, or shared tiers; false where
-// there are none.
+// Gives the stage a workload of its kind that no other stage uses, or shared tiers. Returns false
+// if there are none.
 inline bool RandomDesign::put_right(design::Stage& s, design::Design& d) {
   s.from = s.to = s.workload = "";
   if (!design::moves_bytes(s.stage)) {
@@ -128,7 +128,7 @@ inline void RandomDesign::put_pipeline_right(design::Design& d) {
   if (d.pipeline.stages.empty()) d.pipeline = {};
 }
 
-// Names of their own, of fleets that Slurm runs, in a period that Slurm has.
+// Gives reservations different names, fleets that Slurm runs, and a period that Slurm supports.
 inline void RandomDesign::put_reservations_right(design::Design& d) {
   std::vector<design::Reservation>& all = d.scheduler.reservations;
   const auto slurms = std::ranges::find_if(

@@ -1,6 +1,6 @@
-// Whatever design the reader accepts, the verdict keeps what verdict/invariants.h promises.
+// For every design that the reader accepts, the verdict satisfies verdict/invariants.h.
 //
-// A few hundred draws here; `./test --full` draws ten thousand and asks that every field, every
+// A few hundred draws here; `./test --full` draws ten thousand and requires that every field, every
 // word and every part of the catalog was used at least twenty times.
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
 struct Drawn {
-  UseCounts uses;  // in the designs that were reviewed
+  UseCounts uses;  // uses in the designs that were reviewed
   int drawn = 0;
   int accepted = 0;
   std::set<std::string> refusals;
@@ -68,10 +68,10 @@ TEST(Templates, keep_every_invariant) {
   }
 }
 
-// "key", "key=word" and "part:id": what the table of fields and the catalog have to offer.
+// "key", "key=word" and "part:id": everything in the table of fields and the catalog.
 std::set<std::string> all_there_is() {
   std::set<std::string> all;
-  // Drawn with every design, or put right afterwards.
+  // Part of every design, or filled in afterwards.
   const std::set<std::string> kAlways = {"orrery", "site", "sites", "goals", "workloads"};
   for (const design_text::SectionShape& section : design_text::design_shape()) {
     for (const design_text::FieldShape& f : section.fields) {
@@ -86,7 +86,7 @@ std::set<std::string> all_there_is() {
   return all;
 }
 
-// What was used fewer than `least` times.
+// Returns what was used fewer than `least` times.
 std::string used_rarely(const UseCounts& uses, int least) {
   UseCounts by_name;  // without the section
   for (const auto& [what, n] : uses) {
@@ -113,8 +113,7 @@ TEST(RandomDesigns, keep_every_invariant) {
   }
 }
 
-// What can be drawn is the whole table: no field of the file, no word of it, no part of the catalog
-// is out of reach.
+// The whole table can be drawn: every field of the file, every word and every part of the catalog.
 TEST(RandomDesigns, reach_every_field_word_and_part) {
   UseCounts uses;
   const int designs = full() ? 10'000 : 2'500;

@@ -1,9 +1,10 @@
-// Two accelerators on the same model, load, engine and split, as InferenceX measured them: what
-// `rank` holds for decided is never the wrong way round, and its interval of the ratio holds.
+// Two accelerators with the same model, load, engine and split, as measured by InferenceX: an order
+// that `rank` calls decided is never wrong, and its interval of the ratio contains the measured
+// one.
 //
-// The factors of search/rank.cpp were fitted on these rows, so that coverage says only that the two
-// still fit together; the order of MLPerf's results (search/rank_test.cpp) was not looked at. Skips
-// where the rows are absent.
+// The factors of search/rank.cpp were fitted on these rows, so this coverage only shows that the
+// two still match. The order of MLPerf's results (search/rank_test.cpp) was not used for the fit.
+// Skipped if the rows are absent.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +36,7 @@ struct Row {
   double measured_ms = 0;
 };
 
-// One row a system, by all else that was the same.
+// One row per system, for everything else being equal.
 using Group = std::map<std::string, Row>;
 
 struct Tally {
@@ -43,7 +44,7 @@ struct Tally {
 };
 
 void judge(const Row& a, const Row& b, bool mixture, Tally& t) {
-  // Rates are the inverse of times: the faster one's least is the inverse of its longest.
+  // Rates are the inverse of times, so the lowest rate is the inverse of the longest time.
   const auto rate = [](const Estimate& ms) {
     return Estimate{1 / ms.value, 1 / ms.high, 1 / ms.low};
   };
@@ -69,7 +70,7 @@ std::string key_of(const CsvTable& table, const CsvRow& row) {
   return key;
 }
 
-// The lines of the table that another system has too.
+// The lines of the table that exist for another system too.
 std::string shared_rows(const std::string& text, const CsvTable& table) {
   std::map<std::string, std::set<std::string>> systems;
   for (const CsvRow& row : table.rows()) {
@@ -87,7 +88,7 @@ std::string shared_rows(const std::string& text, const CsvTable& table) {
   return kept;
 }
 
-TEST(RankPairs, measured_ones_are_never_decided_wrongly) {
+TEST(RankPairs, measured_pairs_are_never_decided_wrongly) {
   const std::string all = read_file(kFolder / "serving.csv");
   if (all.empty()) GTEST_SKIP() << "no " << kFolder / "serving.csv";
   const CsvTable whole = *CsvTable::parse(all, "serving.csv");

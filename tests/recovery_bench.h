@@ -1,5 +1,5 @@
-// The recovery agent on a simulated Slurm, for tests: it ticks twice a second, what it asks for is
-// noted, and its journal outlives it.
+// The recovery agent on a simulated Slurm, for tests: it ticks twice per second, its actions are
+// recorded, and its journal outlives it.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ inline std::string words_of(const failure::RecoveryAction& action) {
   return fmt::format("{} {}{}", to_text(action.kind), action.job, fmt::join(action.nodes, ","));
 }
 
-// The simulated Slurm, with what was asked of it.
+// The simulated Slurm, which also records the actions.
 class NotedPort final : public failure::RecoveryPort {
  public:
   explicit NotedPort(SimulatedSlurm& slurm) : slurm_(slurm) {}
@@ -41,8 +41,8 @@ class NotedPort final : public failure::RecoveryPort {
   SimulatedSlurm& slurm_;
 };
 
-// An agent with a journal in memory; restart() after SIGKILL: the memory goes, the lines that were
-// appended stay.
+// An agent with a journal in memory. restart() acts like SIGKILL: the memory is lost, the appended
+// lines stay.
 class Bench {
  public:
   explicit Bench(const SimulatedOptions& options = {}, const failure::RecoveryPolicy& policy = {})
@@ -66,7 +66,7 @@ class Bench {
 
   void advance(Seconds span) { kernel.run(kernel.now().after(span)); }
 
-  // Ticks for `span`; gives the alerts.
+  // Ticks for `span` and returns the alerts.
   std::vector<std::string> run(Seconds span) {
     std::vector<std::string> alerts;
     for (const Seconds end = slurm.now() + span; slurm.now() < end;) {

@@ -1,5 +1,5 @@
-// The recovery policy and a controller that goes away: what it forgot is done again, what it shows
-// is believed, what a person does meanwhile stays.
+// The recovery policy and a controller that restarts: orders that it forgot are given again, what
+// it shows is believed, and what a person changes in between stays.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing_recovery::Bench;
 
-TEST(Recovery, while_the_controller_is_away_it_waits_and_then_goes_on) {
+TEST(Recovery, the_agent_waits_while_the_controller_is_away_and_then_continues) {
   Bench bench;
   const std::string job = bench.slurm.submit(2);
   bench.run(seconds(3));
@@ -28,8 +28,9 @@ TEST(Recovery, while_the_controller_is_away_it_waits_and_then_goes_on) {
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
-// Killed at any moment after a node failed, the controller comes back with a state of up to five
-// seconds before: orders it had taken are undone. Every job runs again in seconds all the same.
+// If the controller is killed at any moment after a node failed, it comes back with a state of up
+// to five seconds before, so that orders are lost. Nevertheless every job runs again within
+// seconds.
 TEST(Recovery, a_controller_that_dies_after_it_took_orders_delays_no_job) {
   for (int step = 1; step <= 60; ++step) {
     Bench bench({.nodes = 8});
@@ -56,8 +57,8 @@ TEST(Recovery, a_controller_that_dies_after_it_took_orders_delays_no_job) {
   }
 }
 
-// A drain that a person lifts while the controller lives stays lifted.
-TEST(Recovery, what_a_person_undoes_stays_undone) {
+// If a person lifts a drain while the controller is up, it stays lifted.
+TEST(Recovery, changes_by_a_person_are_not_reverted) {
   Bench bench;
   bench.slurm.submit(2);
   bench.run(seconds(40));
@@ -69,9 +70,10 @@ TEST(Recovery, what_a_person_undoes_stays_undone) {
   EXPECT_THAT(bench.actions, IsEmpty());
 }
 
-// A job that was let go and started just before the controller died is shown waiting and is started
-// beside its own forgotten run: the launch fails and Slurm holds it. It is let go once more.
-TEST(Recovery, a_launch_that_meets_a_forgotten_run_is_let_go_again) {
+// A job was released and started just before the controller died. The new controller shows it as
+// pending and starts it a second time next to its forgotten run: the launch fails and Slurm holds
+// the job. The agent releases it once more.
+TEST(Recovery, a_launch_that_meets_a_forgotten_run_is_released_again) {
   int met = 0;
   for (int step = 1; step <= 60; ++step) {
     Bench bench({.nodes = 8});
@@ -93,8 +95,8 @@ TEST(Recovery, a_launch_that_meets_a_forgotten_run_is_let_go_again) {
   EXPECT_GT(met, 0);
 }
 
-// A job that a person holds, or whose launch fails while the controller lives, is left alone.
-TEST(Recovery, a_hold_that_is_not_the_controllers_doing_stays) {
+// A job that a person holds, or whose launch fails while the controller is up, is left alone.
+TEST(Recovery, a_hold_not_caused_by_the_controller_stays) {
   failure::RecoveryMemory memory;
   failure::ClusterLook view{.now = seconds(1000), .controller_since = seconds(10), .well = 8};
   view.jobs = {{.id = "1", .phase = failure::JobPhase::running, .nodes = {"n1"}}};
@@ -107,9 +109,9 @@ TEST(Recovery, a_hold_that_is_not_the_controllers_doing_stays) {
   }));
 }
 
-// A controller that came back and showed the drain itself has not forgotten it: what is lifted
-// after that a person has lifted, however soon.
-TEST(Recovery, what_a_person_undoes_soon_after_the_controller_came_back_stays_undone) {
+// A controller that came back and showed the drain has not forgotten it. If the drain is lifted
+// after that, however soon, a person has lifted it.
+TEST(Recovery, changes_by_a_person_right_after_a_restart_are_not_reverted) {
   for (int step = 1; step <= 40; ++step) {
     Bench bench({.nodes = 8});
     const std::string job = bench.slurm.submit(2);
@@ -122,7 +124,7 @@ TEST(Recovery, what_a_person_undoes_soon_after_the_controller_came_back_stays_un
     ASSERT_TRUE(bench.slurm.look()->nodes[0].drained) << step;
     bench.actions.clear();
     bench.slurm.repair_node("n1");
-    const std::string next = bench.slurm.submit(6);  // all that are left, n1 among them
+    const std::string next = bench.slurm.submit(6);  // all remaining nodes, including n1
     bench.run(seconds(40));
     EXPECT_THAT(bench.actions, IsEmpty()) << step;
     EXPECT_FALSE(bench.slurm.look()->nodes[0].drained) << step;

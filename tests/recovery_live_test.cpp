@@ -1,12 +1,12 @@
-// Recovery on a real Slurm of this machine: the agent as a process, nodes that die with all that
-// runs on them, jobs that can tell whether they run twice.
+// Recovery on a real Slurm on this machine: the agent as a process, nodes that die with everything
+// that runs on them, jobs that can detect whether they run twice.
 //
-// What is measured is recovery, not detection, but where a test says otherwise: a node dies (its
-// daemon and every process of its jobs, by SIGKILL) and is marked down in the same moment, as a
-// health check would. The clock runs from there to the first line of the job's next run. Each rank
-// of a job holds a lock of its own while it lives; a rank that finds it taken says so.
-// ORRERY_FULL=1 adds 20 kills of the controller, 20 trials and 200 random kills on 64 nodes, and
-// Slurm's own time beside them.
+// The tests measure recovery, not detection, unless a test says otherwise: a node dies (its daemon
+// and every process of its jobs, by SIGKILL) and is marked down at the same moment, as by a health
+// check. Time is measured from there to the first line of the job's next run. Each rank of a job
+// holds its own lock while it lives; a rank that finds its lock taken reports it. ORRERY_FULL=1
+// adds 20 kills of the controller, 20 trials and 200 random kills on 64 nodes, and a measurement of
+// Slurm without the agent.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
 std::string binary() { return std::string(ORRERY_BINARY_DIR) + "/orrery"; }
 
-// `orrery agent recover` as a process of its own.
+// Runs `orrery agent recover` as a separate process.
 class Agent {
  public:
   explicit Agent(const Cluster& cluster) : cluster_(cluster) {}
@@ -98,7 +98,7 @@ class Agent {
   }
   int status() const { return status_; }
 
-  std::string fence = {};  // program; set before start()
+  std::string fence = {};  // fence program; set before start()
 
  private:
   const Cluster& cluster_;
@@ -106,7 +106,7 @@ class Agent {
   int status_ = 0;
 };
 
-// Jobs that mark what they do in files of the cluster's folder, and nodes that die with them.
+// Jobs that record what they do in files of the cluster's folder, and nodes that die with them.
 class Yard {
  public:
   explicit Yard(Cluster& cluster) : cluster_(cluster), dir_(cluster.dir()) {
@@ -162,7 +162,7 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
     return static_cast<int>(std::ranges::count(all, word, &Mark::word));
   }
 
-  // The time at which a run after `restarts` began; 0: not yet.
+  // Returns the time at which a run after `restarts` began; 0: not yet.
   double started_after(const std::string& job, double at) const {
     for (const Mark& m : marks(job)) {
       if (m.word == "start" && m.at > at) return m.at;
@@ -176,18 +176,18 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
     return hosts ? *hosts : std::vector<std::string>();
   }
 
-  // The node's daemon and every process of its jobs, as when the power goes; then marked down.
-  // Gives the moment in which it was all dead and is about to be marked.
+  // Kills the node's daemon and every process of its jobs, as a power failure does, and then marks
+  // the node down. Returns the moment at which everything was dead and the mark followed.
   double fail_node(const std::string& node) {
     const double dead = kill_node(node);
     cluster_.run({"scontrol", "update", "NodeName=" + node, "State=DOWN", "Reason=trial"});
     return dead;
   }
 
-  // The same, and nobody tells Slurm.
+  // Does the same without informing Slurm.
   double kill_node(const std::string& node) {
     cluster_.kill_node(node);
-    // What was being started while we looked shows in the next round.
+    // Processes that were just being started are found in the next round.
     for (int round = 0; round < 20; ++round) {
       const std::vector<pid_t> alive = processes_on(node);
       if (alive.empty()) break;
@@ -202,14 +202,14 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
     cluster_.run({"scontrol", "update", "NodeName=" + node, "State=RESUME"});
   }
 
-  // Every rank of the job lives: somebody holds its lock.
+  // Returns whether every rank of the job is alive: its lock is taken.
   bool holds_locks(const std::string& job, const std::vector<std::string>& nodes) const {
     const std::string locks = read_text("/proc/locks");
     for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
       const std::string path = fmt::format("{}/lock-{}-{}", dir_, job, rank);
       struct stat status = {};
       if (::stat(path.c_str(), &status) != 0) return false;
-      // To try the lock could meet a rank that is about to take it.
+      // Trying to take the lock could collide with a rank that is about to take it.
       if (locks.find(fmt::format(":{} ", status.st_ino)) == std::string::npos) return false;
     }
     return true;
@@ -219,7 +219,7 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
   std::string all_marks() const { return read_text(dir_ + "/marks"); }
 
  private:
-  // Steps have the log of their node's daemon open; what they start has its name in the
+  // Steps have the log of their node's daemon open; their children have the node's name in the
   // environment.
   std::vector<pid_t> processes_on(const std::string& node) const {
     const std::string log = fmt::format("{}/slurmd-{}.log", dir_, node);
@@ -258,12 +258,12 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
 
 struct Trial {
   double seconds = 0;
-  bool moved = false;  // off the failed node
+  bool moved = false;  // whether the job left the failed node
 };
 
 class RecoveryLive : public testing::Test {
  protected:
-  // Returns false where the test should end; the notice is out.
+  // Returns false if the test must end; the reason has been printed.
   bool start(int nodes) {
     if (const std::string what = Cluster::missing(); !what.empty()) {
       [&] { GTEST_SKIP() << what; }();
@@ -301,7 +301,8 @@ class RecoveryLive : public testing::Test {
     });
   }
 
-  // No job lost: each ended well, once. None twice at once: no rank found its lock taken.
+  // No job was lost: each ended well exactly once. None ran twice at the same time: no rank found
+  // its lock taken.
   void check_the_books(const std::vector<std::string>& jobs) {
     yard_->end_all();
     EXPECT_TRUE(wait_until(60, [&] {
@@ -331,7 +332,7 @@ TEST_F(RecoveryLive, two_nodes_die_and_their_jobs_run_again_in_seconds) {
     EXPECT_LT(trial.seconds, 15) << agent.said();
     EXPECT_TRUE(trial.moved);
     fmt::print("job back after {:.2f} s\n", trial.seconds);
-    // Killed and started again between two failures: nothing of it may be lost.
+    // The agent is killed and restarted between two failures, and nothing may be lost.
     agent.kill();
     agent.start();
   }
@@ -350,14 +351,15 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
       cluster_->run({binary(), "agent", "recover", "--conf", cluster_->conf(), "--journal",
                      agent.journal(), "--once"});
   EXPECT_EQ(second.exit_code, 2);
-  EXPECT_THAT(second.err, testing::HasSubstr("another agent writes this journal"));
+  EXPECT_THAT(second.err, testing::HasSubstr("another agent is using this journal"));
 }
 
-// Killed at a random moment after a node failed, slurmctld comes back with what it last saved: from
-// its return to the first line of the job's next run.
+// slurmctld is killed at a random moment after a node failed and comes back with the state that it
+// last saved. Time is measured from its return to the first line of the job's next run.
 TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
-  // A node that fails three times in minutes is a lemon and stays out: twenty kills use up a few.
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
+  // A node that fails three times within minutes is a lemon and stays out: twenty kills use up a
+  // few nodes.
   if (!start(24)) return;
   const int rounds = 20;
   RandomStream random(static_cast<std::uint64_t>(::getpid()), "recovery/controller-kills");
@@ -378,7 +380,7 @@ TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again
     sleep_s(random.uniform());
     ASSERT_TRUE(cluster_->start_controller()) << cluster_->log();
     const double back = now_s();
-    // Runs, on other nodes, and its processes are there.
+    // The job runs on other nodes, and its processes exist.
     const bool runs = wait_until(60, [&] {
       const auto after = yard_->nodes_of(jobs[0]);
       return yard_->started_after(jobs[0], struck) > 0 && !after.empty() &&
@@ -392,7 +394,7 @@ TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again
     EXPECT_FALSE(yard_->nodes_of(jobs[1]).empty());
     const std::string state = cluster_->ask({"sinfo", "-h", "-n", node, "-o", "%T"});
     EXPECT_THAT(state, testing::AnyOf(testing::HasSubstr("drain"), testing::HasSubstr("down")));
-    // A person who mends a node comes after the agent has looked at what the controller now says.
+    // A person who repairs a node does so after the agent has seen the new state of the controller.
     sleep_s(2);
     yard_->heal_node(node);
     sleep_s(2 + 2 * random.uniform());
@@ -433,9 +435,9 @@ TEST_F(RecoveryLive, fences_that_hang_delay_no_other_recovery_and_no_interrupt) 
   EXPECT_LT(now_s() - asked, 3);
 }
 
-// Nobody marks the node: Slurm finds it dead by the SlurmdTimeout that `emit slurm` writes.
+// The node is not marked: Slurm notices it by the SlurmdTimeout that `emit slurm` writes.
 TEST_F(RecoveryLive, a_dead_slurmd_is_found_and_its_job_runs_again) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
   if (!start(4)) return;
   Agent agent(*cluster_);
   agent.start();
@@ -462,13 +464,13 @@ double median(std::vector<double> all) {
   return n == 0 ? 0 : (all[(n - 1) / 2] + all[n / 2]) / 2;
 }
 
-TEST_F(RecoveryLive, twenty_trials_on_64_nodes_beside_slurms_own_way) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+TEST_F(RecoveryLive, twenty_trials_on_64_nodes_compared_with_plain_slurm) {
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
   if (!start(64)) return;
   std::vector<std::string> jobs;
   for (int i = 0; i < 20; ++i) jobs.push_back(yard_->submit(2));
   ASSERT_TRUE(all_run(jobs, 60));
-  // Slurm by itself, all twenty at once: it waits, nothing competes.
+  // Slurm without the agent, all twenty at once: they only wait, so they do not compete.
   std::vector<double> alone;
   std::map<std::string, std::pair<double, std::string>> struck;
   for (const std::string& job : jobs) {
@@ -509,7 +511,7 @@ TEST_F(RecoveryLive, twenty_trials_on_64_nodes_beside_slurms_own_way) {
 }
 
 TEST_F(RecoveryLive, two_hundred_kills_of_agent_and_nodes_lose_and_double_nothing) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
   if (!start(64)) return;
   RandomStream random(static_cast<std::uint64_t>(::getpid()), "recovery/live-kills");
   fmt::print("seed {}\n", ::getpid());

@@ -1,5 +1,5 @@
 // The recovery policy on a simulated Slurm: what it does after each kind of failure, that it may be
-// killed anywhere, and that a journal recorded on a real Slurm gives the same actions here.
+// killed at any point, and that a journal recorded on a real Slurm leads to the same actions here.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
   EXPECT_THAT(bench.actions, ElementsAre("drain_node n1", "release_job 1"));
 }
 
-TEST(Recovery, without_it_the_hold_is_waited_out) {
+TEST(Recovery, without_the_agent_jobs_wait_until_the_hold_ends) {
   sim::Kernel kernel;
   SimulatedSlurm slurm(kernel, {});
   const std::string job = slurm.submit(2);
@@ -51,7 +51,7 @@ TEST(Recovery, without_it_the_hold_is_waited_out) {
   EXPECT_TRUE(slurm.is_running(job));
 }
 
-// The node is back before anybody could see it down: all nodes of the run are avoided.
+// The node is back before it was seen down, so all nodes of the run are avoided.
 TEST(Recovery, a_node_that_comes_back_at_once_is_avoided) {
   Bench bench;
   const std::string job = bench.slurm.submit(1);
@@ -74,7 +74,8 @@ TEST(Recovery, work_moves_off_a_node_that_a_health_check_drained_as_unfit) {
   EXPECT_THAT(bench.actions, ElementsAre("requeue_job 1", "release_job 1"));
 }
 
-// A collective library often notices first: the job exits in error and then its node goes down.
+// A collective library often notices first: the job ends with an error, and then its node goes
+// down.
 TEST(Recovery, a_job_that_failed_with_its_node_is_requeued_and_one_that_failed_alone_is_not) {
   Bench bench;
   const std::string with_node = bench.slurm.submit(2);
@@ -90,8 +91,8 @@ TEST(Recovery, a_job_that_failed_with_its_node_is_requeued_and_one_that_failed_a
   EXPECT_THAT(bench.slurm.runs(alone), SizeIs(1));
 }
 
-TEST(Recovery, a_begin_time_of_the_users_own_is_left_alone) {
-  Bench bench({.hold = minutes(20)});  // longer than any hold of the scheduler
+TEST(Recovery, a_begin_time_set_by_the_user_is_left_alone) {
+  Bench bench({.hold = minutes(20)});  // longer than any hold by the scheduler
   const std::string job = bench.slurm.submit(1);
   bench.run(seconds(3));
   bench.slurm.requeue_job(job);
@@ -122,7 +123,7 @@ TEST(Recovery, a_silent_node_is_left_alone_without_a_fence_and_taken_off_with_on
               ElementsAre("fence_node n1", "down_node n1", "drain_node n1", "release_job 1"));
 }
 
-TEST(Recovery, a_spare_stands_in) {
+TEST(Recovery, a_spare_replaces_a_failed_node) {
   Bench bench({.nodes = 4});
   bench.slurm.make_spare("n4");
   const std::string job = bench.slurm.submit(3);
@@ -134,8 +135,8 @@ TEST(Recovery, a_spare_stands_in) {
   EXPECT_THAT(bench.actions, testing::Contains("resume_spare n4").Times(1));
 }
 
-// The whole leaf is gone: draining a quarter of the fleet would only add to it.
-TEST(Recovery, a_mass_failure_is_told_and_not_drained) {
+// A whole leaf is lost: draining a quarter of the fleet would only make it worse.
+TEST(Recovery, a_mass_failure_raises_an_alert_and_drains_nothing) {
   Bench bench({.nodes = 32});
   std::vector<std::string> jobs;
   for (int i = 0; i < 8; ++i) jobs.push_back(bench.slurm.submit(1));
@@ -178,13 +179,13 @@ TEST(Recovery, a_node_that_fails_again_and_again_is_drained_as_a_lemon) {
   bench.actions.clear();
   bench.run(seconds(5));
   EXPECT_THAT(bench.actions, ElementsAre("drain_node n1"));
-  bench.slurm.repair_node("n1");  // a person insists
+  bench.slurm.repair_node("n1");  // a person repairs it again
   bench.actions.clear();
   bench.run(seconds(60));
   EXPECT_THAT(bench.actions, IsEmpty());
 }
 
-// A driver's end, before or after an action takes effect.
+// Ends a driver before or after an action takes effect.
 class DyingPort final : public failure::RecoveryPort {
  public:
   DyingPort(SimulatedSlurm& slurm, std::uint64_t& left, RandomStream& random)
@@ -229,7 +230,7 @@ TEST(Recovery, fences_that_hang_delay_no_other_job) {
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
-TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
+TEST(Recovery, a_lost_answer_does_no_harm) {
   Bench bench({.nodes = 4});
   bench.slurm.make_spare("n4");
   const std::string job = bench.slurm.submit(3);
@@ -242,9 +243,9 @@ TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
-// Killed before or after any journalled line and any action, at random, while nodes fail: every job
-// runs in the end, none ran twice at once, and no action was left out.
-TEST(Recovery, killed_anywhere_it_goes_on) {
+// The agent is killed at random before or after any journal line and any action while nodes fail:
+// every job runs in the end, none ran twice at the same time, and no action was omitted.
+TEST(Recovery, an_agent_killed_at_any_point_continues) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RandomStream random(seed, "recovery/kills");
     failure::RecoveryPolicy policy;
@@ -259,7 +260,7 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
     for (int kill = 0; kill < 10; ++kill) {
       const auto& runs = bench.slurm.runs(jobs[random.below(jobs.size())]);
       bench.slurm.fail_node(runs.back().nodes.front());
-      // The agent dies somewhere inside a tick: after so many appends and actions.
+      // The agent dies inside a tick, after this many appends and actions.
       std::uint64_t left = random.below(12);
       DyingPort port(bench.slurm, left, random);
       agent::RecoverAgent doomed(
@@ -288,8 +289,8 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
   }
 }
 
-// The journal alone gives the memory back, also after it was cut to a snapshot.
-TEST(Recovery, the_journal_is_the_memory) {
+// The journal alone restores the memory, also after it was reduced to a snapshot.
+TEST(Recovery, the_journal_restores_the_memory) {
   Bench bench({.nodes = 12});
   bench.slurm.make_spare("n12");
   for (int i = 0; i < 3; ++i) bench.slurm.submit(2);
@@ -313,7 +314,7 @@ std::string text_of(const std::vector<std::string>& lines) {
   return text;
 }
 
-TEST(Recovery, asked_again_what_it_saw_it_decides_the_same) {
+TEST(Recovery, the_same_observations_give_the_same_decisions) {
   Bench bench({.nodes = 12});
   for (int i = 0; i < 3; ++i) bench.slurm.submit(2);
   bench.run(seconds(3));
@@ -347,7 +348,7 @@ failure::RecoveryPolicy recorded_policy() {
   return policy;
 }
 
-TEST(RecoveryRecorded, the_policy_decides_again_what_it_decided_live) {
+TEST(RecoveryRecorded, replaying_a_journal_repeats_the_live_decisions) {
   const auto ticks = recorded();
   ASSERT_THAT(ticks, SizeIs(testing::Gt(5u)));
   failure::RecoveryMemory memory;
@@ -360,7 +361,7 @@ TEST(RecoveryRecorded, the_policy_decides_again_what_it_decided_live) {
   }
 }
 
-// What happened to the cluster from outside between two recorded looks, done to the simulated one.
+// Applies what happened to the real cluster between two recorded looks to the simulated one.
 void do_to(SimulatedSlurm& slurm, const failure::ClusterLook& before,
            const agent::JournalTick& tick) {
   for (std::size_t i = 0; i < before.nodes.size(); ++i) {
@@ -375,7 +376,7 @@ void do_to(SimulatedSlurm& slurm, const failure::ClusterLook& before,
   }
 }
 
-// Each job's next run goes where its next recorded run went.
+// Each job's next run is placed as its next recorded run was.
 void place_next(SimulatedSlurm& slurm, const std::vector<agent::JournalTick>& ticks) {
   for (const agent::JournalTick& tick : ticks) {
     for (const failure::RecoveryEvent& e : tick.decision.events) {
@@ -387,7 +388,8 @@ void place_next(SimulatedSlurm& slurm, const std::vector<agent::JournalTick>& ti
   }
 }
 
-// The same failures in simulated time, the jobs where the real Slurm put them: the same actions.
+// The same failures in simulated time, with the jobs where the real Slurm put them, lead to the
+// same actions.
 TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation) {
   const auto ticks = recorded();
   ASSERT_THAT(ticks, SizeIs(testing::Gt(5u)));
@@ -395,7 +397,7 @@ TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation
               recorded_policy());
   std::vector<std::string> live;
   for (std::size_t i = 1; i < ticks.size(); ++i) {
-    // It happened before it was seen; the simulated cluster has until the next look to react.
+    // It happened before it was observed; the simulated cluster has until the next look to react.
     while (bench.slurm.now() < ticks[i].view.now - seconds(0.3)) {
       bench.run(seconds(0.1));
       place_next(bench.slurm, ticks);
@@ -414,7 +416,7 @@ TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
-TEST(RecoveryJournal, a_line_that_is_none_is_named) {
+TEST(RecoveryJournal, an_invalid_line_is_reported_with_its_number) {
   const auto memory = agent::recall(
       "{\"kind\":\"watch_began\",\"at_s\":1}\n{\"kind\":\"nonsense\"}\n", "j.jsonl", {});
   ASSERT_FALSE(memory);

@@ -1,5 +1,5 @@
-// Rules as laws: over a row of designs that cross the threshold, a finding stands exactly where the
-// quantities of the review say so, and on both sides of the threshold there is at least one design.
+// Rules as laws: over a series of designs that cross the threshold, a finding exists exactly if the
+// quantities of the review say so, and there is at least one design on each side of the threshold.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ bool finds(const review::Review& review, std::string_view rule) {
                              [&](const rules::Finding& f) { return f.rule == rule; });
 }
 
-// The rule must agree with `broken` on every design, and both answers must come.
+// The rule must agree with `broken` on every design, and both outcomes must occur.
 void expect_law(const std::string& name, std::string_view rule, const std::vector<Changes>& designs,
                 const std::function<bool(const review::Review&)>& broken) {
   int yes = 0;
@@ -55,7 +55,7 @@ void expect_law(const std::string& name, std::string_view rule, const std::vecto
   EXPECT_GT(no, 0) << rule;
 }
 
-// A row of designs with one value changed.
+// A series of designs in which one value changes.
 std::vector<Changes> each(const std::string& path, const std::vector<std::string>& values,
                           const Changes& first = {}) {
   std::vector<Changes> all;
@@ -74,7 +74,8 @@ TEST(rule_laws, a_save_is_safe_before_the_next_failure) {
   for (const double share : {0.5, 0.98, 1.02, 2.0}) {
     rates.push_back(shortest(size / (mtbf * share)) + " B/s");
   }
-  // By hand: its size over the rate of the tier, the creation of its files and a commit of 2 s.
+  // By hand: its size divided by the rate of the tier, plus the creation of its files and a commit
+  // of 2 s.
   expect_law("superpod-a100", "storage.never-safe", each("storage[0].write", rates),
              [&](const review::Review& r) {
                const double drain =
@@ -89,7 +90,7 @@ TEST(rule_laws, later_copies_keep_up_with_their_rhythm) {
              each("storage[1].write", {"1 MB/s", "10 MB/s", "20 MB/s", "40 MB/s", "1 GB/s"}),
              [](const review::Review& r) {
                const jobs::SavePlan& k = *r.trains[0].checkpoint;
-               // A milestone a week; one is sent at the tier's own rate.
+               // One milestone per week, sent at the tier's own rate.
                const double takes = k.size.base() / r.tiers()[design::TierIndex(1)].write.base();
                EXPECT_NEAR(k.later.at(0).takes.base(), takes, 0.02 * takes + 3);
                return k.later.at(0).takes > k.later.at(0).every;
@@ -98,7 +99,8 @@ TEST(rule_laws, later_copies_keep_up_with_their_rhythm) {
 
 TEST(rule_laws, accelerators_starve_below_four_fifths) {
   const auto worked = [](const review::Review& r) { return r.trains[0].feed.loader.utilisation; };
-  // Where storage binds, what is read is what is worked.
+  // If storage is the limit, the share of productive time equals the share of the data that is
+  // read.
   const double at_five = worked(review_of("av-vision", {{"storage[0].read", "5 GB/s"}}));
   ASSERT_LT(at_five, 0.5);
   std::vector<std::string> rates;
@@ -119,7 +121,7 @@ TEST(rule_laws, spares_cover_all_but_one_per_cent_of_the_time) {
       each("fleet[0].spares", {"0", "1", "2", "3", "4", "6"}, {{"workloads[0].train.nodes", "80"}}),
       [](const review::Review& r) {
         const jobs::FailurePlan& f = r.trains[0].failure;
-        // P(Poisson(mean) > spares), added up here.
+        // P(Poisson(mean) > spares), summed up here.
         double term = std::exp(-f.mean_in_repair);
         double within = term;
         for (int k = 1; k <= f.spares; ++k) within += term *= f.mean_in_repair / k;
@@ -139,8 +141,9 @@ TEST(rule_laws, replicas_are_ample_half_as_many_again_and_two_more) {
              });
 }
 
-// Seven of 127 stand by for repair as far as that takes them; the rest is nobody's.
-TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
+// Seven of the 127 nodes are spares for repairs; the nodes beyond those that repairs need have no
+// workload.
+TEST(rule_laws, nodes_without_work_are_reported_above_five_per_cent) {
   expect_law("superpod-h200", "cluster.idle-nodes",
              each("workloads[0].train.nodes", {"120", "112", "96", "80"}),
              [](const review::Review& r) {
@@ -154,9 +157,10 @@ TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
              });
 }
 
-// 15 GB/s of reads and 7 of writes for each unit of 256 at the lowest level; two per cent are
-// forgiven. 1,016 accelerators are a little under the four units that have a row of their own.
-TEST(rule_laws, the_lowest_published_level_is_asked_for) {
+// The lowest level needs 15 GB/s of reads and 7 of writes per unit of 256 accelerators, with a
+// tolerance of two per cent. 1,016 accelerators are slightly fewer than the four units that have
+// their own row.
+TEST(rule_laws, the_lowest_published_level_is_required) {
   const auto slower_than = [](double read, double write) {
     return [=](const review::Review& r) {
       return r.tiers()[design::TierIndex(0)].read.base() < read ||

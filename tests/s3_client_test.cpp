@@ -1,5 +1,5 @@
-// The S3 client against a store that fails on demand: every injected fault is mended by asking
-// again or reported, none is silent, and what must happen once happens once.
+// The S3 client against a store that fails on demand: every injected fault is overcome by a retry
+// or reported, none is silent, and what must happen once happens once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,18 +83,18 @@ TEST_F(S3Store, a_large_object_goes_in_parts) {
   EXPECT_EQ(server.object("large"), bytes);
   const auto back = client.get("large");
   ASSERT_TRUE(back);
-  EXPECT_TRUE(back->verified) << "by the CRC, since the ETag is no digest";
+  EXPECT_TRUE(back->verified) << "by the CRC, because the ETag is not a digest";
   EXPECT_EQ(server.open_uploads(), 0u);
 }
 
-// Each fault, on each kind of request that it can hit.
+// Each fault, with each kind of request that it can affect.
 struct Case {
   StoreFault fault;
   const char* method;
 };
 class Mended : public S3Store, public testing::WithParamInterface<Case> {};
 
-TEST_P(Mended, by_asking_again) {
+TEST_P(Mended, every_fault_is_overcome_by_a_retry) {
   const std::string bytes = content(100'000);
   ASSERT_TRUE(client.put("k", Body::of(bytes)));
   server.inject(GetParam().fault, 2, GetParam().method);
@@ -167,7 +167,8 @@ TEST_F(S3Store, a_conditional_put_has_one_winner) {
   EXPECT_EQ(server.object("commit"), "first");
 }
 
-// The answer is lost after the store acted: a blind repetition would be told "already there".
+// The answer is lost after the store acted: a blind retry would be refused because the object
+// exists.
 TEST_F(S3Store, a_conditional_put_whose_answer_was_lost_knows_its_own) {
   for (const StoreFault fault : {StoreFault::drop_after, StoreFault::error_after}) {
     const std::string key = "commit-" + std::to_string(static_cast<int>(fault));
@@ -250,8 +251,7 @@ TEST_F(S3Store, a_store_that_is_not_there_is_named) {
   EXPECT_THAT(to_text(to_diagnostic(put.error())), HasSubstr("--endpoint"));
 }
 
-// A rain of faults over a mixed load: every operation succeeds, and every object is right at the
-// end.
+// Many faults during a mixed load: every operation succeeds, and every object is right at the end.
 TEST_F(S3Store, mixed_operations_in_a_rain_of_faults) {
   RandomStream draw(7, "rain");
   constexpr StoreFault kRain[] = {StoreFault::drop_before, StoreFault::drop_after,
@@ -283,11 +283,11 @@ TEST_F(S3Store, mixed_operations_in_a_rain_of_faults) {
     }
   }
   EXPECT_GT(injected, 60);
-  // A store that closes between two requests is met with both a reconnection and a repetition.
+  // If the store closes between two requests, the client both reconnects and retries.
   EXPECT_GE(client.retries() + client.reconnects(), injected - server.faults_left());
 }
 
-// A source that is never held whole: byte n of the object is a function of n.
+// A source that is never held as a whole: byte n of the object is a function of n.
 net::BodySource counted(std::uint64_t bytes) {
   return [bytes](std::uint64_t offset, std::span<char> into) {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), bytes - offset));
@@ -296,7 +296,7 @@ net::BodySource counted(std::uint64_t bytes) {
   };
 }
 
-// What a writer was given, attempt by attempt.
+// What a writer received in each attempt.
 struct Taken {
   std::string bytes;
   int restarts = 0;

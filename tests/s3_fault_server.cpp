@@ -251,7 +251,7 @@ bool S3FaultServer::answer(net::TestSocket& socket, const Request& request) {
   return socket.send(head) && send_body(socket, reply.body, fault);
 }
 
-// False where nothing more may come over this connection.
+// Returns false if nothing more may be sent over this connection.
 bool S3FaultServer::send_body(net::TestSocket& socket, std::string_view body,
                               std::optional<StoreFault> fault) {
   const bool half = fault == StoreFault::truncated || fault == StoreFault::reset_body ||
@@ -267,9 +267,9 @@ bool S3FaultServer::send_body(net::TestSocket& socket, std::string_view body,
   }
   const bool sent = socket.send(body);
   std::string ignored;
-  if (fault == StoreFault::stall) socket.receive(ignored);  // until the client has had enough
+  if (fault == StoreFault::stall) socket.receive(ignored);  // until the client gives up
   if (fault == StoreFault::reset_body) {
-    std::this_thread::sleep_for(20ms);  // or the reset overtakes what was sent
+    std::this_thread::sleep_for(20ms);  // otherwise the reset overtakes the sent bytes
     const std::lock_guard lock(mutex_);
     socket.reset();
   }
@@ -328,7 +328,9 @@ S3FaultServer::Reply S3FaultServer::get(const Request& request) const {
     const auto ends = split(std::string_view(range).substr(6), '-');
     const auto from = static_cast<std::size_t>(parse_integer(ends.at(0)).value_or(0));
     auto to = static_cast<std::size_t>(parse_integer(ends.at(1)).value_or(0));
-    if (to == 0 && !reply.body.empty()) to = reply.body.size() - 1;  // as s3rver reads `bytes=0-0`
+    if (to == 0 && !reply.body.empty())
+      to = reply.body.size() - 1;  // as s3rver interprets
+                                   // `bytes=0-0`
     reply.headers.emplace_back("Content-Range",
                                fmt::format("bytes {}-{}/{}", from, to, reply.body.size()));
     reply.body = reply.body.substr(std::min(from, reply.body.size()), to - from + 1);

@@ -1,9 +1,9 @@
 // A small object store on loopback that fails on demand, for tests of the S3 client.
 //
 // It keeps objects in memory and answers PUT, GET (whole and range), HEAD, DELETE, list and the
-// steps of a multipart upload, with ETags as S3 gives them. Every request's payload digest and
-// Content-MD5 are checked, and its signature is computed again from what arrived. A fault is used
-// up by the next request that its method matches.
+// steps of a multipart upload, with ETags like those of S3. It checks every request's payload
+// digest and Content-MD5, and computes its signature from what arrived. Each injected fault is used
+// by the next request with a matching method.
 #pragma once
 
 #include <atomic>
@@ -23,19 +23,19 @@
 namespace orrery {
 
 enum class StoreFault {
-  drop_before,      // the connection closes, nothing was done
-  drop_after,       // done, then the connection closes without an answer
-  internal_error,   // 500, nothing was done
-  error_after,      // done, then 500
-  slow_down,        // 503 SlowDown, nothing was done
-  reset_upload,     // the connection is reset while the request's body is on its way
-  truncated,        // half of the body that was announced
-  reset_body,       // half of it, then a reset
-  stall,            // half of it, then silence
-  slow,             // all of it, piece by piece
+  drop_before,      // the connection closes, and nothing was done
+  drop_after,       // the request is carried out, then the connection closes without an answer
+  internal_error,   // 500, and nothing was done
+  error_after,      // the request is carried out, then 500
+  slow_down,        // 503 SlowDown, and nothing was done
+  reset_upload,     // the connection is reset while the request's body is being sent
+  truncated,        // half of the announced body
+  reset_body,       // half of the body, then a reset
+  stall,            // half of the body, then silence
+  slow,             // the whole body, piece by piece
   wrong_bytes,      // a flipped bit in the body
   wrong_etag,       // stored, but with another ETag
-  error_in_success  // 200 with an error document in it, nothing was done
+  error_in_success  // 200 with an error document, and nothing was done
 };
 
 class S3FaultServer {
@@ -48,11 +48,11 @@ class S3FaultServer {
   std::string endpoint() const;
   static s3::Credentials credentials();
 
-  // `method` empty: any.
+  // An empty `method` matches any request.
   void inject(StoreFault fault, int times = 1, const std::string& method = "");
   int faults_left() const;
   int requests() const;
-  int conditional_writes() const;  // that stored something
+  int conditional_writes() const;  // conditional writes that stored something
   std::optional<std::string> object(const std::string& key) const;
   std::size_t objects() const;
   std::size_t open_uploads() const;
@@ -61,7 +61,7 @@ class S3FaultServer {
  private:
   struct Request {
     std::string method;
-    std::string path;  // encoded, as it came
+    std::string path;  // encoded, as it was sent
     std::string key;
     net::HeaderList query;
     std::map<std::string, std::string> headers;

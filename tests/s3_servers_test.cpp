@@ -1,7 +1,9 @@
-// The S3 client against a real server: 10,000 mixed operations, none failed, every byte as written.
+// The S3 client against a real server: 10,000 mixed operations, none fails, and every byte is as
+// written.
 //
-// Runs where ORRERY_S3_ENDPOINT names a server that may be written to (tools/check_s3 starts two);
-// keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Skipped with a notice otherwise.
+// Runs if ORRERY_S3_ENDPOINT names a server that the test may write to (tools/check_s3 starts two);
+// keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Otherwise it is skipped with a
+// notice.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,9 +20,9 @@ namespace {
 
 constexpr int kThreads = 4;
 constexpr int kOperations = 10'000;
-constexpr int kKeys = 40;  // of each thread
+constexpr int kKeys = 40;  // per thread
 
-// What one thread did, and what its objects must hold.
+// The work of one thread, and what its objects must contain.
 struct Worker {
   s3::Client client;
   RandomStream draw;
@@ -53,7 +55,8 @@ struct Worker {
   }
 
   void write_parts(const std::string& key) {
-    const std::string content = bytes(5'300'000 + draw.below(1000));  // S3's smallest part: 5 MiB
+    const std::string content = bytes(5'300'000 + draw.below(1000));  // S3's minimum part size is 5
+                                                                      // MiB
     check(client.put_parts(key, content.size(), net::source_of(content), 5 << 20), "multipart");
     truth[key] = content;
   }
@@ -92,7 +95,7 @@ struct Worker {
   }
 
   void step() {
-    // Blanks, equals signs and letters beyond ASCII: what signing gets wrong first.
+    // Blanks, equals signs and non-ASCII letters, which signing code often gets wrong.
     const std::string key = fmt::format("{}a={} ü+~/{}", prefix, draw.below(4), draw.below(kKeys));
     const bool there = truth.contains(key);
     const std::uint64_t kind = draw.below(100);
@@ -129,7 +132,7 @@ class S3Servers : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::getenv("ORRERY_S3_ENDPOINT")) {
-      GTEST_SKIP() << "no server: ORRERY_S3_ENDPOINT is not set (tools/check_s3 starts some)";
+      GTEST_SKIP() << "ORRERY_S3_ENDPOINT is not set (tools/check_s3 starts servers)";
     }
     const auto made = s3::Client(config_of_environment()).create_bucket();
     ASSERT_TRUE(made) << to_text(to_diagnostic(made.error()));

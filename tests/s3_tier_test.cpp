@@ -1,5 +1,5 @@
-// A tier in another object store, which fails on demand: moves lose nothing, reads are right or say
-// that they cannot be had now.
+// A tier in another object store that fails on demand: moves lose nothing, and reads are either
+// right or report that the bytes cannot be read now.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST_F(S3TierTest, keeps_the_promises_of_a_drive) {
   EXPECT_EQ(read(**drive, "a.00.0", 100), "some bytes");
   EXPECT_EQ(read(**drive, "b.00.0", large.size()), large);
   EXPECT_THAT(*(*drive)->list(), UnorderedElementsAre("a.00.0", "b.00.0"));
-  // Nothing is there before the sync.
+  // Nothing is stored before the sync.
   auto begun = (*drive)->create("c.00.0");
   ASSERT_TRUE(begun);
   const std::string_view pieces[] = {"half"};
@@ -125,15 +125,15 @@ TEST_F(S3TierTest, a_store_that_fails_is_busy_and_not_damaged) {
   for (const StoreFault kind : {StoreFault::internal_error, StoreFault::slow_down}) {
     remote.inject(kind, 2);
     EXPECT_EQ(read(**drive, "a.00.0", 10).error().kind, drives::PortFault::busy);
-    EXPECT_EQ(read(**drive, "a.00.0", 10), "some bytes");  // the next call gets through
+    EXPECT_EQ(read(**drive, "a.00.0", 10), "some bytes");  // the next call succeeds
     remote.inject(kind, 2);
     EXPECT_EQ(write(**drive, "b.00.0", "x").error().kind, drives::PortFault::busy);
   }
-  // One failure is mended by asking again.
+  // A retry overcomes one failure.
   remote.inject(StoreFault::reset_body, 1, "GET");
   EXPECT_EQ(read(**drive, "a.00.0", 10), "some bytes");
-  // After a silence calls fail at once, and then it is asked again.
-  remote.inject(StoreFault::drop_before, 4);  // a kept connection that is cut is made anew once
+  // After a silence calls fail at once; then the store is tried again.
+  remote.inject(StoreFault::drop_before, 4);  // a kept connection that was cut is reopened once
   const auto cut = read(**drive, "a.00.0", 10);
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().kind, drives::PortFault::busy);
@@ -157,10 +157,10 @@ TEST_F(S3TierTest, a_store_that_is_silent_at_the_start_is_asked_later) {
   ASSERT_TRUE(drive) << drive.error().front().what;
   ASSERT_TRUE(write(**drive, "a.00.0", "some bytes"));
   access.keys.clear();
-  EXPECT_THAT(open_drive(false).error().front().what, HasSubstr("no keys"));
+  EXPECT_THAT(open_drive(false).error().front().what, HasSubstr("no access keys"));
 }
 
-// A store with a hot tier here and a cold one there, and a rule that moves.
+// A store with a local hot tier and a remote cold tier, and a rule that moves objects.
 class MovingTest : public S3TierTest {
  protected:
   void SetUp() override {
@@ -218,15 +218,15 @@ class MovingTest : public S3TierTest {
   rows::TimeMs now = 1'700'000'000'000;
 };
 
-TEST_F(MovingTest, an_object_moves_there_is_read_from_there_and_checked) {
+TEST_F(MovingTest, an_object_moves_and_is_read_and_checked_at_its_target) {
   run(8);
   EXPECT_EQ(tier(), "cold");
   ASSERT_TRUE(store->collect());
   EXPECT_TRUE(hot.files().empty());
-  EXPECT_EQ(remote.objects(), 2u);  // the mark and the shard
+  EXPECT_EQ(remote.objects(), 2u);  // the marker and the shard
   EXPECT_EQ(get(), bytes);
   EXPECT_TRUE(upkeep::check_store(*store, true)->clean());
-  // Silent, it is neither lost nor damaged.
+  // If the store is silent, the object counts as neither lost nor damaged.
   remote.inject(StoreFault::internal_error, 100);
   EXPECT_EQ(get(), "SlowDown");
   const auto check = upkeep::check_store(*store, true);
@@ -237,7 +237,7 @@ TEST_F(MovingTest, an_object_moves_there_is_read_from_there_and_checked) {
   EXPECT_EQ(scrubber.counts().lost, 0u);
 }
 
-TEST_F(MovingTest, whatever_fails_on_the_way_the_object_stays_whole_and_gets_there) {
+TEST_F(MovingTest, an_object_stays_intact_and_arrives_whatever_call_fails) {
   constexpr StoreFault kFaults[] = {
       StoreFault::drop_after, StoreFault::internal_error, StoreFault::error_after,
       StoreFault::slow_down,  StoreFault::reset_upload,   StoreFault::truncated,
@@ -245,7 +245,7 @@ TEST_F(MovingTest, whatever_fails_on_the_way_the_object_stays_whole_and_gets_the
   for (const StoreFault kind : kFaults) remote.inject(kind, 2);
   for (int round = 0; round < 40 && tier() != "cold"; ++round) {
     run(4);
-    // The near copy serves reads until the far one has been read back and is right.
+    // The local copy serves reads until the remote one has been read back intact.
     if (tier() == "hot") {
       EXPECT_EQ(get(), bytes);
     }
@@ -260,7 +260,7 @@ TEST_F(MovingTest, whatever_fails_on_the_way_the_object_stays_whole_and_gets_the
   EXPECT_EQ(last, bytes);
 }
 
-TEST_F(MovingTest, a_bit_that_turns_there_is_never_given) {
+TEST_F(MovingTest, a_flipped_bit_is_never_returned) {
   run(8);
   ASSERT_EQ(tier(), "cold");
   remote.inject(StoreFault::wrong_bytes, 100, "GET");

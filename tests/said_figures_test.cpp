@@ -1,5 +1,5 @@
-// What the review and a run say under a name: a figure stands in a section of its layer, is said by
-// those who may say it, and no id stands twice in a section.
+// The names under which the review and a run report figures: each figure is in a section of its
+// layer, is reported only by those that may report it, and no id appears twice in a section.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -32,7 +32,7 @@ void expect_rows(const std::vector<figures::Section>& sections, Said not_by, Lab
       EXPECT_EQ(kind.layer, s.layer) << f.id() << " in " << s.name;
       EXPECT_NE(kind.said, not_by) << f.id() << " in " << s.name;
       EXPECT_EQ(kind.is_of_something(), !f.of.empty()) << f.id() << " in " << s.name;
-      EXPECT_TRUE(ids.insert(f.id()).second) << f.id() << " stands twice in " << s.name;
+      EXPECT_TRUE(ids.insert(f.id()).second) << f.id() << " appears twice in " << s.name;
       labels[std::string(to_text(s.layer)) + "." + f.id()] = {f.label(), f.unit()};
     }
   }
@@ -40,7 +40,7 @@ void expect_rows(const std::vector<figures::Section>& sections, Said not_by, Lab
 
 class SaidFigures : public testing::TestWithParam<std::string> {};
 
-TEST_P(SaidFigures, are_rows_of_the_table_in_review_and_run) {
+TEST_P(SaidFigures, figures_of_review_and_run_are_rows_of_the_table) {
   const auto text = design_text::find_template(GetParam());
   ASSERT_TRUE(text);
   const auto design = design_text::read_design(text->text, machine::known().catalog());

@@ -1,5 +1,5 @@
-// The engines' policies against situations written down in tests/data/schedulers: what each decides
-// in every iteration, restated from its own tests and code.
+// The engines' policies in situations written down in tests/data/schedulers: the decision of each
+// engine in every iteration, restated from its own tests and code.
 #include <gtest/gtest.h>
 
 #include <fstream>

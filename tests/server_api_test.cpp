@@ -1,7 +1,7 @@
-// The REST interface against docs/api/openapi.yaml: the addresses are the same both ways, every
-// answer is of the shape it says, and requests made from it, good and bad, never give a 5xx.
+// The REST interface compared with docs/api/openapi.yaml: both list the same addresses, every
+// answer has the documented shape, and requests generated from it, good and bad, never cause a 5xx.
 //
-// ORRERY_FULL=1 makes as many requests as a night allows; ORRERY_SEED another sequence.
+// ORRERY_FULL=1 makes as many requests as fit into a night; ORRERY_SEED selects another sequence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
@@ -49,7 +49,7 @@ Json json_of_yaml(const YAML::Node& node) {
   return node.IsScalar() ? scalar_of(node) : Json();
 }
 
-// A member of a schema by reference, since copies of schemas are most of the time otherwise.
+// Returns a member of a schema by reference, because copying schemas would take most of the time.
 const Json& member(const Json& schema, const char* name, const Json& otherwise) {
   const auto it = schema.find(name);
   return it != schema.end() ? *it : otherwise;
@@ -78,7 +78,7 @@ class Contract {
     return found;
   }
 
-  // What it gives may be the schema itself, so a temporary will not do.
+  // The result may be the schema itself, so a temporary is not allowed.
   const Json& resolved(Json&& schema) const = delete;
   const Json& resolved(const Json& schema) const {
     if (!schema.is_object() || !schema.contains("$ref")) return schema;
@@ -86,7 +86,7 @@ class Contract {
     return resolved(all_.at(Json::json_pointer(pointer)));
   }
 
-  // Why `value` is not of the schema; empty where it is.
+  // Returns why `value` does not match the schema; empty if it does.
   std::string complaint(const Json& value, const Json& given, const std::string& at = "$") const {
     const Json& schema = resolved(given);
     if (schema.contains("oneOf")) return complaint_of_any(value, schema["oneOf"], at);
@@ -138,8 +138,8 @@ class Contract {
   std::string complaint_of_object(const Json& value, const Json& schema,
                                   const std::string& at) const {
     static const Json kNone = Json::object();
-    // An answer has no key that the contract is silent about, unless it names none at all: the
-    // console's types are made from it.
+    // An answer must not have keys that the contract does not list, unless it lists none at all:
+    // the console's types are generated from it.
     const Json otherwise = !schema.contains("properties");
     for (const Json& name : member(schema, "required", kNone)) {
       if (!value.contains(name)) return at + " lacks " + name.get<std::string>();
@@ -170,7 +170,7 @@ const Contract& contract() {
   return *all;
 }
 
-// The console as `orrery serve` makes it, without sockets and without a file.
+// The console as `orrery serve` creates it, without sockets and without a file.
 class Served {
  public:
   Served() {
@@ -202,8 +202,8 @@ const Served& served() {
   return *all;
 }
 
-// What the contract says of this answer; empty where it agrees. Refusals that every address shares
-// (a path that names nothing, a body that is no JSON) need not be listed at each.
+// Returns how this answer differs from the contract; empty if it agrees. Refusals that every
+// address shares (an unknown path, a body that is not JSON) need not be listed at each.
 std::string disagreement(const Operation& operation, const net::Response& response) {
   const Json& responses = operation.what["responses"];
   const std::string status = std::to_string(response.status);
@@ -226,7 +226,7 @@ std::string disagreement(const Operation& operation, const net::Response& respon
   return contract().complaint(body, content[type]["schema"]);
 }
 
-// Values from a schema: mostly what it asks for, now and then what it does not.
+// Generates values from a schema: mostly valid ones, sometimes invalid ones.
 class Maker {
  public:
   explicit Maker(std::uint64_t seed) : random_(seed, "api") {
@@ -245,7 +245,7 @@ class Maker {
     return text;
   }
 
-  // How often a value is not what it should be.
+  // `wild` is how often a value is invalid.
   Json value(const Json& given, double wild, int depth = 0) {
     if (given.is_object() && given.value("$ref", "") == "#/components/schemas/Yaml") {
       return chance(wild) ? wrong(depth) : Json(design());
@@ -316,7 +316,7 @@ class Maker {
     const double least = schema.value("minimum", 0.0);
     const double most = schema.value("maximum", least + 1000);
     if (chance(0.2)) return chance(0.5) ? least : most;
-    // Small ones as often as large ones.
+    // Small values are as frequent as large ones.
     return least + (most - least) * std::pow(random_.uniform(), 6);
   }
 
@@ -437,7 +437,7 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
     }
     const net::Response response = served().ask(o.method, target, body);
     EXPECT_EQ(disagreement(o, response), "") << o.method << ' ' << target;
-    // No asset of that name is there, and no file is served that could be saved.
+    // There is no asset with that name, and no file is served that could be saved.
     const bool is_refused = o.path == "/assets/{name}" || o.path == "/api/v1/save";
     EXPECT_LT(response.status, is_refused ? 410 : 300) << target << '\n' << response.body;
     good += response.status < 300;
@@ -445,7 +445,7 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
   EXPECT_GT(good, 20);
 }
 
-TEST(Api, every_view_of_every_template_is_of_its_schema) {
+TEST(Api, every_view_of_every_template_matches_its_schema) {
   const std::vector<Operation> operations = contract().operations();
   for (const design_text::Template& t : design_text::templates()) {
     for (const Operation& o : operations) {
@@ -453,7 +453,7 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
                                 o.path == "/api/v1/training" || o.path == "/api/v1/serving" ||
                                 o.path == "/api/v1/storage" || o.path == "/api/v1/plan";
       if (!takes_design) continue;
-      // Windows of requests are simulated for it: one template is enough but where there is time.
+      // This address simulates requests: one template is enough unless there is time.
       const bool is_dear = o.path == "/api/v1/serving" && t.name != "superpod-h100";
       if (is_dear && std::getenv("ORRERY_FULL") == nullptr) continue;
       const std::string text(t.text);
@@ -465,14 +465,14 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
   }
 }
 
-// Runs of all templates take half a minute under the sanitizers; the release build has them all.
+// Runs of all templates take half a minute under the sanitizers; the release build runs them all.
 #ifdef ORRERY_OPTIMISED
 constexpr std::size_t kTemplateStep = 1;
 #else
 constexpr std::size_t kTemplateStep = 5;
 #endif
 
-TEST(Api, every_view_of_a_run_is_of_its_schema) {
+TEST(Api, every_view_of_a_run_matches_its_schema) {
   const std::vector<Operation> operations = contract().operations();
   std::size_t seen = 0;
   for (const design_text::Template& t : design_text::templates()) {
@@ -498,7 +498,7 @@ TEST(Api, every_view_of_a_run_is_of_its_schema) {
   }
 }
 
-TEST(Api, requests_made_from_the_contract_never_find_a_fault_of_ours) {
+TEST(Api, requests_generated_from_the_contract_never_cause_a_5xx) {
   const char* seed = std::getenv("ORRERY_SEED");
   Maker maker(seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1);
   const bool full = std::getenv("ORRERY_FULL") != nullptr;
@@ -512,7 +512,7 @@ TEST(Api, requests_made_from_the_contract_never_find_a_fault_of_ours) {
     net::Response response = served().ask(o.method, target, body);
     if (response.events) response = {.content_type = "text/event-stream"};
     ++by_status[response.status];
-    // A wild path may be another address, whose answers are its own.
+    // A random path may be another existing address, which has its own answers.
     const bool same =
         served().console->router().answer({.method = "OPTIONS", .target = target}).pattern ==
         o.path;

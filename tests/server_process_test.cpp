@@ -1,6 +1,6 @@
-// `orrery serve` as a process: killed and started again, under load, among hostile clients.
+// `orrery serve` as a process: killed and restarted, under load, with hostile clients.
 //
-// ORRERY_FULL=1 asks for what the project promises: 200 clients for 60 s, 20 kills.
+// ORRERY_FULL=1 tests what the project promises: 200 clients for 60 s, 20 kills.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // The status of waitpid.
+  // Returns the status of waitpid.
   int end(int with) {
     if (pid <= 0) return -1;
     ::kill(pid, with);
@@ -69,7 +69,7 @@ class Server {
     return ask_once(port, token, method, target, body);
   }
 
-  // Resident, in kB.
+  // Resident memory in kB.
   double memory_kb() const {
     std::ifstream status("/proc/" + std::to_string(pid) + "/statm");
     double pages = 0;
@@ -116,11 +116,11 @@ bool soon(const Condition& condition, std::chrono::seconds limit = 120s) {
   return false;
 }
 
-// Long enough that a kill finds it in the middle.
+// Long enough that a kill interrupts it.
 constexpr const char* kLongSearch =
     R"({"kind":"search-layout","model":"deepseek-v3","gpus":8192,"batch":16384,"pareto":true})";
 
-TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
+TEST(Serve, a_restarted_server_continues_its_jobs) {
   const agent::TestFolder folder;
   Server undisturbed(":memory:");
   ASSERT_GT(undisturbed.port, 0);
@@ -152,12 +152,12 @@ TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
   }
   Server last(state);
   ASSERT_TRUE(soon([&] { return state_in(last.ask("GET", "/api/v1/jobs/2")) == "done"; }));
-  EXPECT_GT(running, 0) << "no kill found the search in the middle";
+  EXPECT_GT(running, 0) << "no kill interrupted the search";
   EXPECT_EQ(result_in(last.ask("GET", "/api/v1/jobs/1")), expected);
-  std::cout << kills << " kills, " << running << " of them in the middle of the search\n";
+  std::cout << kills << " kills, " << running << " of them during the search\n";
 }
 
-TEST(Serve, ends_cleanly_on_interrupt_with_a_job_on_its_way) {
+TEST(Serve, ends_cleanly_on_interrupt_with_a_job_in_progress) {
   const agent::TestFolder folder;
   const std::string state = folder.at("jobs.db");
   {
@@ -194,8 +194,8 @@ TEST(Serve, streams_the_progress_of_a_job) {
   EXPECT_THAT(events.body, HasSubstr("\"searches\":"));
 }
 
-// A design of its own for every client and second, as people edit: names and prices mostly, the
-// machines now and then, so that nothing of an earlier answer helps.
+// A different design for every client and second, as people edit: mostly names and prices,
+// sometimes the machines, so that no earlier answer can be reused.
 std::string distinct_design(int client, int round) {
   std::string text(design_text::find_template("superpod-h100")->text);
   const auto put = [&text](std::string_view at, std::string_view what) {
@@ -214,7 +214,7 @@ struct Load {
   int faults = 0;
 };
 
-// Every client asks once a second, each at its own moment of it, and waits on none of the others.
+// Every client sends one request per second at its own moment, and does not wait for the others.
 Load ask_for_plans(Server& server, int clients, int rounds) {
   struct Client {
     std::unique_ptr<HttpClient> http;
@@ -274,14 +274,15 @@ TEST(Serve, many_clients_get_their_plans_and_memory_stays_flat) {
   ASSERT_GT(server.port, 0);
   const int clients = full() ? 200 : 40;
   const int rounds = full() ? 60 : 3;
-  ask_for_plans(server, clients, 2);  // caches, arenas and buffers of every connection are made
+  ask_for_plans(server, clients, 2);  // creates the caches, arenas and buffers of every connection
   const double before = server.memory_kb();
   const Load load = ask_for_plans(server, clients, rounds);
   const double after = server.memory_kb();
   EXPECT_EQ(load.faults, 0);
   EXPECT_EQ(load.seconds.size(), static_cast<std::size_t>(clients) * rounds);
-  // Each connection may hold a request, its answer and their buffers at once, and on a busy machine
-  // more of them do so than while the server warmed up; a leak would grow with the plans instead.
+  // Each connection may hold a request, its answer and their buffers at the same time, and on a
+  // busy machine more of them do so than during warm-up; a leak would instead grow with the number
+  // of plans.
   constexpr double kConnectionKb = 128;
   EXPECT_LT(after, before * 1.1 + clients * kConnectionKb);
   std::cout << clients << " clients, " << rounds << " s: " << load.seconds.size()
@@ -291,7 +292,7 @@ TEST(Serve, many_clients_get_their_plans_and_memory_stays_flat) {
             << significant(before / 1024, 4) << " -> " << significant(after / 1024, 4) << " MiB\n";
 }
 
-TEST(Serve, clients_that_drip_starve_nobody) {
+TEST(Serve, slow_clients_do_not_starve_others) {
   Server server(":memory:");
   std::vector<std::unique_ptr<HttpClient>> slow;
   for (int i = 0; i < 100; ++i) {
@@ -323,7 +324,7 @@ TEST(Serve, clients_that_drip_starve_nobody) {
   EXPECT_LT(seconds.back(), 5);
 }
 
-TEST(Serve, refuses_those_who_mean_harm) {
+TEST(Serve, refuses_hostile_clients) {
   Server server(":memory:");
   const std::string host = "Host: 127.0.0.1:" + std::to_string(server.port) + "\r\n";
   const std::string token = "Authorization: Bearer " + server.token + "\r\n";
@@ -359,7 +360,7 @@ TEST(Serve, refuses_those_who_mean_harm) {
   EXPECT_EQ(server.ask("GET", "/healthz").status, 200);
 }
 
-TEST(Serve, metrics_are_what_prometheus_reads) {
+TEST(Serve, metrics_are_valid_for_prometheus) {
   if (std::system("promtool --version > /dev/null 2>&1") != 0) {
     GTEST_SKIP() << "promtool is not installed";
   }

@@ -1,8 +1,9 @@
-// Side by side with SimGrid (CM02, no cross traffic): the same links, the same routes, every
+// Comparison with SimGrid (CM02, no cross traffic): the same links, the same routes, and every
 // message's completion within 0.1 %. SimGrid shares a link by 1/latency, so both engines are given
 // that weight.
 //
-// SimGrid keeps one simulation a process: each case runs in a child that sends its times back.
+// SimGrid allows one simulation per process, so each case runs in a child that sends its times
+// back.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,8 +28,9 @@ constexpr double kTolerance = 1e-3;
 
 namespace sg = simgrid::s4u;
 
-// SimGrid 3.32 with its default selective update leaves the rate of a flow as it was when another
-// joins its second link, and so loads that link above its capacity; the full update does not.
+// With its default selective update, SimGrid 3.32 does not change the rate of a flow when another
+// flow joins its second link, and so loads that link above its capacity; the full update does not
+// have this fault.
 void configure() {
   for (const char* item : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
                            "network/optim:Full", "network/maxmin-selective-update:no"}) {
@@ -65,7 +67,7 @@ void build_platform(const fabric::FabricGraph& graph, const std::vector<fabric::
 // Messages sorted by start; their finish times in that order.
 std::vector<double> simulate(const fabric::FabricGraph& graph,
                              const std::vector<fabric::Message>& messages, fabric::Router& router) {
-  // Stacks of its own making confuse the address sanitizer; threads do not.
+  // SimGrid's own stacks confuse the address sanitizer; threads do not.
   char name[] = "simgrid_test", contexts[] = "--cfg=contexts/factory:thread";
   char* argv[] = {name, contexts, nullptr};
   int argc = 2;
@@ -90,7 +92,7 @@ std::vector<double> simulate(const fabric::FabricGraph& graph,
   return finish;
 }
 
-// In a child process; empty where it failed.
+// Runs in a child process; returns an empty list if it failed.
 std::vector<double> run_simgrid(const fabric::FabricGraph& graph,
                                 const std::vector<fabric::Message>& messages,
                                 fabric::Router& router) {
@@ -189,9 +191,11 @@ TEST_F(SimGrid, AllToAll) {
   }
 }
 
-// 65,280 flows take SimGrid minutes: only in the long run of the tests.
+// 65,280 flows take SimGrid minutes, so this runs only in the full tests.
 TEST_F(SimGrid, LargeAllToAll) {
-  if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "long: set ORRERY_FULL to run it";
+  if (std::getenv("ORRERY_FULL") == nullptr) {
+    GTEST_SKIP() << "takes long: set ORRERY_FULL to run it";
+  }
   const fabric::FabricGraph graph = leaf_spine(8);
   expect_same(graph, fabric::all_to_all(256, megabytes(1)), fabric::Router(graph, {}));
 }

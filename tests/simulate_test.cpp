@@ -1,6 +1,6 @@
-// What every shipped design does in simulated time, as one digest each of its numbers, series and
-// events: a change that must move nothing leaves them, a change that moves one is seen, a reworded
-// label or note is not. UPDATE_GOLDEN=1 writes them anew.
+// What every shipped design does in simulated time, as one digest of its numbers, series and
+// events. A change that must not move results leaves the digests equal, a change that moves one is
+// noticed, and a reworded label or note has no effect. UPDATE_GOLDEN=1 rewrites them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ std::map<std::string, std::string> designs() {
   return all;
 }
 
-// Every word that a run says, its series and its events.
+// All text that a run reports, with its series and its events.
 std::string words_of(const run::Run& run) {
   return report::console_json_of(run) + report::series_csv(run) + report::events_jsonl(run);
 }
@@ -75,7 +75,7 @@ run::Run run_of(const std::string& text, bool threads) {
     done[0] = *simulation.replicate(0);
     other.join();
   } else {
-    done[1] = *simulation.replicate(1);  // their order does not count
+    done[1] = *simulation.replicate(1);  // their order does not matter
     done[0] = *simulation.replicate(0);
   }
   return simulation.run_of(done);
@@ -83,8 +83,8 @@ run::Run run_of(const std::string& text, bool threads) {
 
 bool is_asked(const char* variable) { return std::getenv(variable) != nullptr; }
 
-// Builds that check every block of a serving engine take minutes for all of them: those run a
-// sample, optimised ones all, and the digests are the same.
+// Builds that check every block of a serving engine take minutes for all designs, so they run a
+// sample; optimised builds run all. The digests are the same.
 bool is_run(const std::string& name) {
 #ifdef ORRERY_OPTIMISED
   return !name.empty();
@@ -101,7 +101,7 @@ std::map<std::string, std::string> digests() {
   return all;
 }
 
-TEST(Simulate, every_design_does_what_it_did) {
+TEST(Simulate, results_of_every_design_match_their_digest) {
   const std::map<std::string, std::string> before = digests();
   std::string now;
   for (const auto& [name, text] : designs()) {
@@ -115,7 +115,7 @@ TEST(Simulate, every_design_does_what_it_did) {
     if (is_asked("UPDATE_GOLDEN")) continue;
     const auto was = before.find(name);
     EXPECT_EQ(was == before.end() ? "" : was->second, digest)
-        << name << " moved; UPDATE_GOLDEN=1 takes the new digests";
+        << name << " changed; UPDATE_GOLDEN=1 writes the new digests";
   }
   if (is_asked("UPDATE_GOLDEN")) std::ofstream(kDigests) << now;
 }
@@ -128,7 +128,7 @@ TEST(Simulate, threads_change_no_byte) {
   }
 }
 
-// The 80 % interval of the interruptions of 54 days.
+// The 80 % interval of the number of interruptions in 54 days.
 Estimate interruptions_of(const design::Design& design) {
   const machine::Machine m = jobs::build_machine(design, machine::known());
   const run::Simulation simulation(m, {.horizon = days(54), .replications = 32});
@@ -146,19 +146,19 @@ design::Design llama_3() {
   return design_text::read_design(designs().at("llama-3-405b"), machine::known().catalog()).value();
 }
 
-TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
+TEST(Simulate, the_run_of_llama_3_matches_its_report) {
   const machine::Machine m = jobs::build_machine(llama_3(), machine::known());
   const run::Simulation simulation(m, {.horizon = days(54), .replications = 1});
   const run::Replication first = *simulation.replicate(0);
-  // The first replication has the paper's own rate and causes: 419 in 54 days, give or take chance.
+  // The first replication uses the paper's own rate and causes: 419 in 54 days, within chance.
   EXPECT_NEAR(static_cast<double>(first.jobs.front().interruptions), 419, 3 * 20.5);
   EXPECT_GE(first.jobs.front().goodput(), 0.90);
   EXPECT_LE(first.jobs.front().goodput(), 0.96);
 }
 
-TEST(Simulate, interruptions_of_llama_3_lie_inside_the_interval_with_and_without_its_own_rate) {
+TEST(Simulate, interruptions_of_llama_3_are_inside_the_interval_with_and_without_its_own_rate) {
 #ifndef ORRERY_OPTIMISED
-  if (!is_asked("ORRERY_FULL")) GTEST_SKIP() << "64 replications, on optimised builds";
+  if (!is_asked("ORRERY_FULL")) GTEST_SKIP() << "64 replications need an optimised build";
 #endif
   design::Design d = llama_3();
   for (const bool own : {true, false}) {

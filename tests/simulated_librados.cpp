@@ -16,7 +16,7 @@ SimulatedLibrados& state() {
   return *kState;
 }
 
-// Counts the call; what it shall give, 0 where it shall be carried out.
+// Counts the call. Returns the code that it must return, or 0 if it should be carried out.
 int called(const std::string& name) {
   ++state().times[name];
   const auto found = state().codes.find(name);

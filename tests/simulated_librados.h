@@ -1,5 +1,5 @@
-// librados with a cluster in memory: a library of its name that the product loads in its stead
-// (simulated_librados.cpp), and what a test says to it and hears of it.
+// librados with a cluster in memory: a library with the same name that the product loads instead
+// (simulated_librados.cpp), and the state through which a test configures and observes it.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 namespace orrery::rados {
 
 struct SimulatedLibrados {
-  // By the name of the call, without "rados_": what it gives in place of doing anything. "complete"
-  // is what an append that was sent comes back with.
+  // By the name of the call, without "rados_": the code to return instead of doing anything.
+  // "complete" is the result of an append that was sent.
   std::map<std::string, int> codes;
-  std::map<std::string, int> times;  // calls by the same names
+  std::map<std::string, int> times;  // number of calls by the same names
   std::map<std::string, std::string> objects;
   std::map<std::string, std::string> options;
   std::string cluster;
   std::string user;
   std::string conf;
-  std::string pool = "hot";  // the one that is there
+  std::string pool = "hot";  // the pool that exists
   std::string space;
   std::vector<std::string> commands;
-  std::string answer;  // of the monitors
+  std::string answer;  // answer of the monitors
   std::uint64_t alignment = 0;
   bool tries_when_full = false;
   std::function<void()> connecting;
-  int held = 0;  // what was made and not given back: connections, operations, walks, buffers
+  int held = 0;  // objects created and not released yet: connections, operations, walks, buffers
 };
 
 }  // namespace orrery::rados
 
-// The only one; a test finds it by this name in the library.
+// The only instance; a test finds it by this name in the library.
 extern "C" orrery::rados::SimulatedLibrados* orrery_simulated_librados();

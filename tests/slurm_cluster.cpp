@@ -54,8 +54,8 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-// The first of `count` free ports in a row. Where the search starts depends on the process, so that
-// two tests at once do not race for the same ones.
+// Returns the first of `count` free consecutive ports. The start of the search depends on the
+// process, so that two tests at the same time do not compete for the same ports.
 int free_ports(int count) {
   const int span = kLastPort - kFirstPort - count;
   int at = kFirstPort + static_cast<int>(::getpid()) * 131 % span;
@@ -75,8 +75,8 @@ int free_ports(int count) {
   return at;
 }
 
-// Processes that have our folder in their environment, open files or working folder: daemons,
-// steps and what the jobs started, and nothing else.
+// Processes that have our folder in their environment, open files or working folder: daemons, steps
+// and their jobs, and nothing else.
 std::set<pid_t> processes_of(const std::string& dir) {
   std::set<pid_t> out;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -94,7 +94,7 @@ std::set<pid_t> processes_of(const std::string& dir) {
   return out;
 }
 
-// Eight ports of a node on a plain tree: a leaf of 32 down ports holds four nodes.
+// A plain tree with eight ports per node: a leaf with 32 downlinks holds four nodes.
 std::string plain_design(const ClusterOptions& o) {
   return fmt::format(
       "orrery: 1\n"
@@ -108,7 +108,7 @@ std::string plain_design(const ClusterOptions& o) {
       o.nodes, o.spares);
 }
 
-// About this machine or what a test did, not about the emitted files.
+// Lines about this machine or about what a test did, not about the emitted files.
 bool is_about_the_machine(const std::string& line) {
   static const std::vector<std::string> kParts = {
       "pmix",  // no PMIx library
@@ -163,7 +163,7 @@ std::expected<void, std::string> Cluster::set_up(const ClusterOptions& options) 
   return start_daemons(options);
 }
 
-// Character devices like real GPUs have, plain files where those cannot be made.
+// Character devices like those of real GPUs, or plain files if devices cannot be created.
 void Cluster::make_devices() {
   for (int i = 0; i < kDevices; ++i) {
     const std::string path = fmt::format("{}/gpu{}", dir_, i);
@@ -285,7 +285,7 @@ void Cluster::kill_node(const std::string& node) {
 bool Cluster::node_runs(const std::string& node) const {
   const auto pid = parse_integer(trimmed(read_text(dir_ + "/slurmd-" + node + ".pid")));
   if (!pid) return false;
-  // A recycled number is not our slurmd.
+  // A reused process id is not our slurmd.
   const std::string command = read_text(fmt::format("/proc/{}/cmdline", *pid));
   return command.find(conf()) != std::string::npos;
 }

@@ -1,6 +1,7 @@
-// The emitted Slurm files under the real slurmctld and slurmd: they start without a complaint, the
-// nodes come up, a gang lands in one leaf, a run saves and requeues itself, a sick node is drained,
-// and a cluster of 2,048 nodes answers. The health checks run against a stand-in nvidia-smi.
+// The emitted Slurm files with the real slurmctld and slurmd: they start without a complaint, the
+// nodes come up, a gang is placed in one leaf, a run saves and requeues itself, a sick node is
+// drained, and a cluster of 2,048 nodes answers. The health checks run with a replacement for
+// nvidia-smi.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -55,7 +56,7 @@ class SlurmEmit : public testing::Test {
   }
 };
 
-// With one node of the first leaf busy, four fit in another leaf only.
+// With one node of the first leaf busy, four nodes fit only in another leaf.
 void expect_gang_in_one_leaf(const Cluster& c) {
   const std::string blocker = c.ask({"sbatch", "--parsable", "--output=/dev/null", "-w",
                                      c.nodes()[1], "--exclusive", "--wrap", "sleep 60"});
@@ -75,7 +76,7 @@ void expect_gang_in_one_leaf(const Cluster& c) {
   EXPECT_TRUE(c.wait_for({"squeue", "-h", "-o", "%t"}, "", 20));
 }
 
-// What Slurm sends near the end of the wall time, sent at once.
+// Sends at once what Slurm sends near the end of the time limit.
 void expect_run_saves_and_requeues(const Cluster& c) {
   const std::string saved = c.dir() + "/saved";
   const std::string job = c.ask(
@@ -124,7 +125,7 @@ TEST_F(SlurmEmit, SlicesAreGivenByProfile) {
   EXPECT_THAT(c.complaints(), IsEmpty());
 }
 
-TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
+TEST_F(SlurmEmit, SchedulesOn2048Nodes) {
   const auto cluster = Cluster::start({.nodes = 2048, .cloud = true});
   ASSERT_TRUE(cluster.has_value()) << cluster.error();
   const Cluster& c = **cluster;
@@ -143,7 +144,7 @@ TEST(SlurmScripts, ShellcheckFindsNothing) {
   auto design =
       design_text::read_design(design_of(8), machine::known().catalog(), {.file = "t.yaml"});
   ASSERT_TRUE(design.has_value());
-  // Tenants have a script of their own.
+  // Tenants have a separate script.
   design->scheduler.quotas = {{.tenant = "a", .accelerators = 8}, {.tenant = "b", .share = 0.5}};
   const review::Review review = review::run_stages(*design, machine::known());
   const auto files = emit::emit_slurm(review, {.design = "t", .digest = "d"});
@@ -225,7 +226,7 @@ TEST_F(SlurmHealth, EachFaultIsFoundAndNamed) {
       {"KERNEL_LINE", "NVRM: Xid (PCI:0000:01:00): 79, pid=7",
        "fatal XID: Xid (PCI:0000:01:00): 79"},
       {"DISK_USED", "97", "/ is 97 % full"},
-      {"SLURMD_NODENAME", "other-1", "other-1 is no host of this cluster"}};
+      {"SLURMD_NODENAME", "other-1", "other-1 is not a host of this cluster"}};
   for (const auto& [name, value, text] : faults) {
     const agent::CommandResult result = check({{name, value}});
     EXPECT_EQ(result.exit_code, 1) << name;

@@ -1,10 +1,11 @@
-// The queue's slurm policy beside a Slurm of this machine: the cases of
-// data/validation/slurm_order.csv are played on both, side by side in partitions of their own, and
-// jobs start in the same order, those that pass others and those that preempt included.
+// The queue's slurm policy compared with a Slurm on this machine. The cases of
+// data/validation/slurm_order.csv are run on both, side by side in separate partitions, and jobs
+// start in the same order, including those that overtake or preempt others.
 //
-// Two starts are compared where the policy has them clearly apart: a real start is late by what a
-// node takes to clean up, and by where in its period the scheduler was. A job that preempts must
-// have stopped the same jobs. Few cases for a moment; ORRERY_FULL=1 plays all 44, in three minutes.
+// Two starts are compared only if the policy separates them clearly, because a real start is
+// delayed by the cleanup of a node and by the scheduler's period. A job that preempts must have
+// stopped the same jobs. By default a few cases run, briefly; ORRERY_FULL=1 runs all 44, in three
+// minutes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -34,8 +35,9 @@ void sleep_until(double at_s) {
   std::this_thread::sleep_for(std::chrono::duration<double>(std::max(0.0, at_s - now_s())));
 }
 
-// As the cases were taken: a backfill pass every 2 s that sees single seconds, and partitions of a
-// higher tier that preempt by requeueing. Prologs would add their own seconds to every start.
+// As when the cases were recorded: a backfill pass every 2 s with a resolution of one second, and
+// partitions of a higher tier that preempt by requeueing. Prologs would add their own seconds to
+// every start.
 constexpr const char* kSite =
     "SchedulerParameters=bf_interval=2,bf_resolution=1,bf_continue\n"
     "PreemptType=preempt/partition_prio\n"
@@ -43,7 +45,8 @@ constexpr const char* kSite =
     "KillWait=2\n";
 
 struct Played {
-  std::map<int, std::vector<double>> starts;  // of a job by its number, from the case's t=0
+  std::map<int, std::vector<double>> starts;  // start times by number of the job, from the case's
+                                              // t=0
 };
 
 class OrderLive : public testing::Test {
@@ -123,11 +126,11 @@ class OrderLive : public testing::Test {
     }
   }
 
-  // Sets all partitions up and watches for so long; starts by case.
+  // Sets all partitions up and watches for `seconds`; returns the starts by case.
   std::map<int, Played> play(const std::map<int, OrderCase>& cases, double seconds) {
     make_partitions(cases);
     submit_all(cases, true);
-    // One order a case: its own t=0 is when its partition is up.
+    // Each case has its own t=0: the time at which its partition is up.
     std::map<int, double> began;
     for (const auto& [name, c] : cases) {
       for (const int tier : {1, 0}) {
@@ -156,12 +159,12 @@ struct Agreement {
   int pairs = 0;
   int turned = 0;
   int passed = 0;     // pairs in which the lower priority starts first, in both
-  int preempted = 0;  // jobs that both stop
+  int preempted = 0;  // jobs that both preempt
   bool is_same = true;
   std::string why;
 };
 
-// Until `limit_s`: what the policy starts later than that is not looked at.
+// Compares up to `limit_s`; later starts of the policy are ignored.
 Agreement compare(const OrderCase& c, const Played& real, double limit_s) {
   Agreement a;
   const auto first = [&](const OrderJob& job) {
@@ -225,21 +228,23 @@ std::map<int, OrderCase> cases_of(const std::set<int>& wanted) {
   return cases;
 }
 
-TEST_F(OrderLive, a_few_cases_start_as_the_policy_says_for_a_moment) {
-  // One that backfills, one on parts of a node, one that preempts two jobs.
+TEST_F(OrderLive, a_few_cases_start_as_the_policy_says) {
+  // One case with backfill, one with parts of a node, one that preempts two jobs.
   std::map<int, OrderCase> cases = cases_of({19, 24, 27});
   if (!start(cases)) return;
   constexpr double kWatched = 18;
   std::map<int, Played> played = play(cases, kWatched);
-  // What starts near the end of the watch may be a moment late.
+  // Starts near the end of the watch may be slightly late.
   const Totals t = compare_all(cases, played, kWatched - cluster::kClearlyApart);
   EXPECT_GT(t.pairs, 15);
-  // A busy machine may start two jobs of one instant the other way round.
+  // A busy machine may start two jobs of the same instant in the opposite order.
   EXPECT_LE(t.turned, 1) << cluster_->ask({"squeue", "-t", "all"});
 }
 
 TEST_F(OrderLive, all_cases_start_as_the_policy_says) {
-  if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (std::getenv("ORRERY_FULL") == nullptr) {
+    GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
+  }
   std::map<int, OrderCase> cases = cases_of({});
   ASSERT_EQ(cases.size(), 44U);
   if (!start(cases)) return;

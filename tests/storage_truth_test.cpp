@@ -1,12 +1,13 @@
-// This machine's own disk and an object store on it: probed, calibrated and simulated, beside the
-// same burst and the same ingest for real.
+// This machine's own disk and an object store on it: probed, calibrated and simulated, compared
+// with the real time of the same burst and the same ingest.
 //
 //   probe --format json -> calibrate -> a design's tier -> the twin's save and read-back
-// The probe's sizes are others than those of what is predicted, of the same order (an upload costs
-// some commits whatever its size), its streams as many. Rounds go over all of it, so that a
-// neighbour slows both; medians are compared. ORRERY_FULL=1 measures large enough to hold the
-// prediction to 15 %, where the rounds agree well enough to tell; without it only the way from file
-// to file is tested.
+//
+// The probe's sizes differ from the predicted ones but have the same order of magnitude (an upload
+// costs some commits whatever its size); the number of streams is the same. Each round measures
+// everything, so that other load slows all of it; medians are compared. ORRERY_FULL=1 measures with
+// sizes large enough to require the prediction within 15 %, if the rounds agree well enough to
+// decide. Without it only the path from file to file is tested.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,7 +65,7 @@ Said run(const std::vector<std::string>& words) {
   return {code, out.str(), err.str()};
 }
 
-// Calibrations of the same tier, round after round: a parameter's values.
+// Values of a tier's parameters from calibrations of several rounds.
 using Calibrations = std::map<std::string, std::vector<double>>;
 
 void calibrate(const agent::TestFolder& folder, std::vector<std::string> probe,
@@ -126,8 +127,7 @@ struct Times {
   double ingest_s = 0;
 };
 
-// The burst is no framework's, so nobody gathers its ranks before it counts: the commit is left
-// out.
+// The burst does not come from a framework that gathers its ranks, so the commit is left out.
 Times simulated(const agent::TestFolder& folder, const std::string& tier, const Calibrations& of) {
   folder.write("tier.csv", calibration_csv(tier, of));
   folder.write("design.yaml", design_of(tier));
@@ -150,7 +150,8 @@ Times simulated(const agent::TestFolder& folder, const std::string& tier, const 
   return {times.local.base(), times.restore.base()};
 }
 
-// A data set on the disk, as a loader reads it that keeps requests in flight past the page cache.
+// A data set on the disk, read like a loader that keeps requests in flight and bypasses the page
+// cache.
 std::string data_set(const agent::TestFolder& folder) {
   const std::string name = folder.at("data");
   std::ofstream out(name, std::ios::binary);
@@ -186,7 +187,7 @@ double read_through(const std::string& name) {
   return took;
 }
 
-// What is put whole is checked against its digest when it is read; what came in parts is not.
+// Objects that are put whole are checked against their digest when read; multipart uploads are not.
 struct Objects {
   std::string address;
   std::string bytes = std::string(burst_bytes() / kStreams, 'o');
@@ -226,7 +227,8 @@ struct Objects {
   }
 };
 
-// Of the median's logarithm, from the spread of the rounds (1.25 sigma / sqrt n for a normal one).
+// Standard error of the median's logarithm, from the spread of the rounds (1.25 sigma / sqrt n for
+// a normal distribution).
 double standard_error(const std::vector<double>& values) {
   double sum = 0;
   double squares = 0;
@@ -238,11 +240,11 @@ double standard_error(const std::vector<double>& values) {
   return 1.25 * std::sqrt(std::max(0.0, squares / n - sum / n * sum / n) / n);
 }
 
-// A machine that is busy with other things is no witness: 15 % is judged where the rounds, of the
-// probe and of the real thing, tell it from chance.
+// A busy machine gives no verdict: 15 % is judged only if the rounds, of the probe and of the real
+// measurement, agree well enough to exclude chance.
 constexpr double kErrorMost = 0.06;
 
-// False where it could not be judged.
+// Returns false if it could not be judged.
 bool compare(const std::string& what, const std::vector<double>& real, double simulated_s,
              const std::vector<double>& calibrated) {
   const double ratio = simulated_s / median(real);
@@ -258,10 +260,10 @@ bool compare(const std::string& what, const std::vector<double>& real, double si
 }
 constexpr const char* kNotJudged = "the rounds differ too much on this machine now to judge all";
 
-TEST(StorageTruth, a_burst_and_an_ingest_take_on_this_disk_what_the_twin_says) {
+TEST(StorageTruth, burst_and_ingest_times_on_this_disk_match_the_twin) {
   const agent::TestFolder folder(agent::folder_on_disk());
-  // Half of it is the probe's burst, nearly as large as the other: bursts of other sizes have taken
-  // more or less than their proportion.
+  // Half of it is the probe's burst, nearly as large as the other one: bursts of other sizes took
+  // more or less than proportional time.
   const std::string size = is_full() ? "704 MiB" : "8 MiB";
   Calibrations of;
   std::vector<double> bursts;
@@ -272,7 +274,7 @@ TEST(StorageTruth, a_burst_and_an_ingest_take_on_this_disk_what_the_twin_says) {
     calibrate(folder, {folder.path(), "--only", "sequential", "--size", size, "--seconds", "0.5"},
               "node-nvme", blocks);
     ingests.push_back(read_through(data));
-    // Whoever writes second finds the disk busy with the first: they take turns.
+    // The second writer finds the disk busy with the first, so they take turns.
     const auto burst = [&] {
       const agent::BurstTimes real =
           agent::run_burst({.folder = folder.path(), .writers = kStreams, .bytes = burst_bytes()});
@@ -291,7 +293,7 @@ TEST(StorageTruth, a_burst_and_an_ingest_take_on_this_disk_what_the_twin_says) {
   if (!judged) GTEST_SKIP() << kNotJudged;
 }
 
-TEST(StorageTruth, a_burst_and_an_ingest_take_on_a_loopback_store_what_the_twin_says) {
+TEST(StorageTruth, burst_and_ingest_times_on_a_loopback_store_match_the_twin) {
   const agent::TestFolder folder(agent::folder_on_disk());
   StoreProcess store({folder.at("store"), "--port", "0"});
   ASSERT_NE(store.address(), "") << store.said();

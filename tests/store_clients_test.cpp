@@ -1,7 +1,7 @@
-// The object store under other people's clients: each moves a tree of odd names, an object in parts
-// and many keys there and back, and what comes back is equal. A client that is not installed skips.
-// AWS's SDK for JavaScript (js_client/) is installed by npm into the build folder, once; it skips
-// where npm cannot.
+// The object store with third-party clients: each copies a tree with unusual names, a multipart
+// object and many keys there and back, and the result must be equal. Clients that are not installed
+// are skipped. npm installs the AWS SDK for JavaScript (js_client/) into the build folder, once; it
+// is skipped if npm cannot do this.
 //
 // ORRERY_FULL=1: 200 MB in parts and 5,000 keys.
 #include <cstdlib>
@@ -73,8 +73,8 @@ std::map<std::string, std::string> contents(const std::string& folder) {
 
 struct S3Program {
   const char* name;
-  const char* present;  // a command that is good where the client is installed
-  // With HERE for the tree, BACK for where it comes back to, AT for HOST:PORT.
+  const char* present;  // a command that succeeds if the client is installed
+  // HERE is the tree, BACK the folder that it is copied back to, AT is HOST:PORT.
   const char* commands;
 };
 
@@ -97,7 +97,7 @@ def back(key):
 with cf.ThreadPoolExecutor(4) as e: list(e.map(back, keys))
 END)";
 
-// Installed as the lock file says, by node 20 or later.
+// Installed according to the lock file, by node 20 or later.
 constexpr const char* kJsPresent =
     "to=" ORRERY_BINARY_DIR
     "/js_client; mkdir -p $to && cd $to && "
@@ -128,7 +128,7 @@ const S3Program kPrograms[] = {
 
 class StoreClients : public testing::TestWithParam<S3Program> {};
 
-TEST_P(StoreClients, a_tree_goes_there_and_comes_back_equal) {
+TEST_P(StoreClients, a_tree_is_equal_after_a_round_trip) {
   const S3Program& program = GetParam();
   const std::string quiet = "( " + std::string(program.present) + " ) > /dev/null 2>&1";
   if (std::system(quiet.c_str()) != 0) GTEST_SKIP() << program.name << " is not installed";

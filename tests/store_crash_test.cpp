@@ -1,5 +1,6 @@
-// Every crash of small histories: the power fails at each call of a port in turn, and unsynced data
-// are kept, torn or lost. Whatever was acknowledged must be there, whole, and nothing else.
+// Every crash of short histories: the power fails at each call of a port in turn, and unsynced data
+// is kept, torn or lost. Everything that was acknowledged must be there, complete, and nothing
+// else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +60,7 @@ struct Bench {
     if (!store->open()) return nullptr;
     return store;
   }
-  // Files on all drives.
+  // Number of files on all drives.
   std::size_t files() const {
     std::size_t count = 0;
     for (const auto& drive : drives) count += drive->files().size();
@@ -120,14 +121,14 @@ bool move(store::Store& store) {
     }
     if (tick->items == 0) return true;
   }
-  ADD_FAILURE() << "the move does not come to an end";
+  ADD_FAILURE() << "the moves do not end";
   return false;
 }
 
-// What a step leaves of one key: its bytes, or nothing.
+// The state of a key after a step: its bytes, or nullopt.
 using State = std::optional<std::string>;
 struct Step {
-  std::function<bool(store::Store&)> act;  // true: acknowledged
+  std::function<bool(store::Store&)> act;  // returns true if it was acknowledged
   State after;
 };
 
@@ -161,7 +162,7 @@ std::vector<State> run_steps(Bench& bench, const std::vector<Step>& steps,
   if (!store || !store->make_bucket(bucket_of(versioning))) return may;
   for (const Step& step : steps) {
     if (!step.act(*store)) {
-      may.push_back(step.after);  // undecided: as before or as after
+      may.push_back(step.after);  // unknown outcome: as before or as after
       return may;
     }
     may = {step.after};
@@ -180,7 +181,7 @@ void check_after(Bench& bench, const std::vector<State>& may, const Crash& crash
   } else {
     EXPECT_THAT(may, testing::Contains(State())) << where;
   }
-  // After the sweep and the collection a row names every file.
+  // After the sweep and the collection a row refers to every file.
   const auto swept = sweep_orphans(*store);
   ASSERT_TRUE(swept) << where;
   ASSERT_TRUE(store->collect()) << where;
@@ -190,7 +191,7 @@ void check_after(Bench& bench, const std::vector<State>& may, const Crash& crash
     named += rows::decode_blob(cursor->value())->shards.size();
   }
   EXPECT_EQ(bench.files(), named) << where;
-  // The store goes on working.
+  // The store continues to work.
   if (!store->bucket("bucket")) {
     ASSERT_TRUE(store->make_bucket({.name = "bucket", .owner = "main"}));
   }
@@ -257,7 +258,7 @@ TEST(StoreCrash, keeps_acknowledged_puts_and_deletes_in_an_erasure_code) {
   EXPECT_GT(tried, 100);
 }
 
-// Small blobs are held in their rows in the first tier only: a move makes files of them.
+// Small blobs are stored in their rows only in the first tier: a move turns them into files.
 TEST(StoreCrash, keeps_blobs_in_rows_and_in_files) {
   constexpr std::size_t kHeld = 100;
   const std::string small = text_of_size('h', kHeld);

@@ -1,6 +1,6 @@
-// Every call of the store while a port under it fails once, at each of its calls in turn, and while
-// other gateways change the rows first. A fault is returned as what it is and changes nothing; a
-// call that lost a race tries again.
+// Every call of the store while a port below it fails once, at each of its calls in turn, and while
+// other gateways change the rows first. A fault is returned unchanged and changes nothing; a call
+// that loses a race tries again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class StoreFaults : public store::StoreBench {
     if (!done) store->forget(blob);
     return done;
   }
-  // Fails at each call in turn until none is left; returns how many there were.
+  // Fails at each call in turn until there are no more calls; returns how many there were.
   int struck(const std::string& what, const std::function<std::string()>& call) {
     for (int at = 0; at < 80; ++at) {
       const bool busy = at % 2 == 1;
@@ -52,7 +52,7 @@ class StoreFaults : public store::StoreBench {
       }
       EXPECT_EQ(said, busy ? "SlowDown" : "InternalError") << what << " at call " << at;
     }
-    ADD_FAILURE() << what << " never ends";
+    ADD_FAILURE() << what << " never ran out of calls";
     return 0;
   }
   void expect_clean() {
@@ -141,7 +141,7 @@ TEST_F(StoreFaults, calls_about_uploads_return_the_fault) {
   ASSERT_TRUE(part(left, 1, "x"));
   struck("abort_upload", [&] { return code_of(store->abort_upload("pail", "left", left.id)); });
   expect_clean();
-  // A bucket is removed with its uploads.
+  // Removing a bucket removes its uploads.
   ASSERT_TRUE(store->make_bucket({.name = "tub"}));
   const auto id = store->begin_upload({.id = {}, .bucket = "tub", .key = "k"});
   ASSERT_TRUE(id);
@@ -174,12 +174,12 @@ TEST_F(StoreFaults, upkeep_returns_the_fault) {
   struck("run_lifecycle",
          [&] { return code_of(run_lifecycle(*store, 1000, [] { return false; })); });
   EXPECT_TRUE(store->find("pail", "l", {})->marker);
-  // A run that died, and files of it that no row names.
+  // A run that died, and files of it that no row refers to.
   (void)written("orphan");
   store = made();
   ASSERT_TRUE(store->open() && store->measure());
   struck("has_died", [&] { return code_of(has_died(*store)); });
-  // If the cursor fails, each file is looked up by itself, and none is lost.
+  // If the cursor fails, each file is looked up separately, and none is lost.
   for (int at = 0; at < 20; ++at) {
     failing.fail_at(at);
     const std::string said = code_of(sweep_orphans(*store));
@@ -194,7 +194,7 @@ TEST_F(StoreFaults, upkeep_returns_the_fault) {
   expect_clean();
 }
 
-// A failed step says why, and the next round repeats it.
+// A failed step reports the reason, and the next round repeats it.
 TEST_F(StoreFaults, a_move_survives_a_fault_at_every_call) {
   set_versioning(rows::Versioning::off);
   for (int at = 0; at < 40; ++at) {
@@ -222,7 +222,7 @@ TEST_F(StoreFaults, a_move_survives_a_fault_at_every_call) {
     failing.fail_at(-1);
     EXPECT_TRUE(is_moved()) << at;
     EXPECT_EQ(get("k"), "moves") << at;
-    // Bytes of a commit without an answer stay for the next run to sweep.
+    // The bytes of a commit without an answer stay until the next run sweeps them.
     store = made();
     ASSERT_TRUE(store->open() && store->measure() && sweep_orphans(*store));
     expect_clean();
@@ -230,7 +230,7 @@ TEST_F(StoreFaults, a_move_survives_a_fault_at_every_call) {
   }
 }
 
-// Another commit came first: once, three times, and more often than a call tries by itself.
+// Another commit comes first: once, three times, and more often than a call retries.
 TEST_F(StoreFaults, a_call_that_loses_a_race_tries_again) {
   for (const int times : {1, 3, 25}) {
     const auto late = [&](const char* what, const std::function<std::string()>& call) {
@@ -271,7 +271,7 @@ TEST_F(StoreFaults, a_call_that_loses_a_race_tries_again) {
     late("abort_upload", [&] { return code_of(store->abort_upload("pail", "left", left.id)); });
     expect_clean();
   }
-  // One of two makes a bucket; a run tries many numbers.
+  // Only one of two gateways creates the bucket; a run tries many numbers.
   failing.come_late(1);
   EXPECT_EQ(code_of(store->make_bucket({.name = "tub"})), "ServiceUnavailable");
   failing.come_late(2);

@@ -1,11 +1,12 @@
-// What a store that was stopped or killed does when one file of its metadata or of its drives is
-// lost or damaged, or its metadata are a mixture of now and before: it refuses and says what is
-// wrong, or it serves; it never takes an object for one that was not put, and never removes one
-// whose bytes are there.
+// What a store that was stopped or killed does if one file of its metadata or drives is lost or
+// damaged, or if its metadata is a mixture of old and new files. It refuses to start and says what
+// is wrong, or it serves. It never returns wrong bytes for an object, and never removes an object
+// whose bytes exist.
 //
-// Each case damages one file, starts the store twice, lets a week of good health pass each time so
-// that whatever waits to be removed is removed, puts the file back, and reads everything.
+// Each case damages one file, starts the store twice, lets a week of healthy time pass each time so
+// that files waiting for removal are removed, restores the file, and reads everything.
 // ORRERY_FULL=1 tries 2,100 cases; ORRERY_SEED draws others.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,20 +18,14 @@
 #include <map>
 #include <random>
 
-#include "core/base/digest.h"
 #include "live/agent/test_folder.h"
 #include "live/drives/file_text.h"
-#include "live/s3/hash.h"
-#include "live/upkeep/check.h"
-#include "live/upkeep/store_folder.h"
-#include "live/upkeep/sweep.h"
+#include "started_store.h"
 
 namespace orrery::upkeep {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kEightDaysMs = 8ull * 24 * 3600 * 1000;
 
 bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }
 int cases_of_a_layout() { return is_full() ? 700 : 40; }
@@ -38,117 +33,6 @@ unsigned seed() {
   const char* said = std::getenv("ORRERY_SEED");
   return said != nullptr ? static_cast<unsigned>(std::strtoul(said, nullptr, 10)) : 1;
 }
-
-std::string bytes_of(std::mt19937& random, std::size_t count) {
-  std::string bytes(count, '\0');
-  for (char& c : bytes) c = static_cast<char>(random());
-  return bytes;
-}
-
-// An object as it was acknowledged.
-struct Kept {
-  std::string bucket;
-  std::string key;
-  std::string version;
-  std::string bytes;
-};
-
-// A store in a folder, opened as `orrery store` does it, without its threads.
-class Started {
- public:
-  explicit Started(const std::string& folder, const std::vector<TierPlan>& tiers = {}) {
-    auto opened = open_store_folder(folder, tiers, "0123456789abcdef");
-    if (!opened) {
-      refusal = opened.error().front();
-      return;
-    }
-    folder_ = std::move(*opened);
-    store::StoreSetting setting{
-        .metadata = *folder_.metadata,
-        .drives = folder_.drive_set(),
-        .tiers = folder_.tiers,
-        .now_ms = [this] { return now_ms_ += 1000; },
-        .random_bytes = [this](std::size_t n) { return bytes_of(random_, n); }};
-    setting.tiers.front().held_bytes_max = 8 << 10;
-    setting.run_after = folder_.run_after;
-    setting.agrees = [this] {
-      const auto facts = store::facts_of(*folder_.metadata);
-      return facts && folder_.witnesses->agrees(*facts);
-    };
-    store = std::make_unique<store::Store>(std::move(setting));
-    auto good = store->measure();
-    if (good) good = store->open();
-    if (!good) {
-      refusal = Diagnostic{.code = "store.open"};
-      refusal->what = good.error().code + ' ' + good.error().message;
-      store.reset();
-      return;
-    }
-    EXPECT_TRUE(folder_.witnesses->begin(store->epoch()));
-  }
-  // Unless it dies, it ends in order.
-  ~Started() {
-    if (!store || dies) return;
-    if (!end_run(*store)) return;
-    store.reset();
-    seal_store_folder(folder_);
-  }
-  Started(const Started&) = delete;
-  Started& operator=(const Started&) = delete;
-
-  // What the house does, until nothing is left to do; faults are no failures here.
-  void keep_house() {
-    (void)sweep_orphans(*store);
-    (void)tend_aside(*store);
-    Scrubber scrubber(*store);
-    for (int i = 0; i < 100; ++i) {
-      const auto more = scrubber.step(std::uint64_t{64} << 20);
-      if (!more || !*more) break;
-    }
-    (void)store->collect();
-    (void)add_well(*store, kEightDaysMs);
-    (void)tend_aside(*store);
-  }
-
-  rows::Blob written(const std::string& bytes) {
-    store::BlobWriter writer = store->writer("hot");
-    EXPECT_TRUE(writer.append(bytes));
-    auto blob = writer.finish();
-    EXPECT_TRUE(blob);
-    return blob ? *blob : rows::Blob{};
-  }
-  Kept put(const std::string& bucket, const std::string& key, const std::string& bytes) {
-    const rows::Blob blob = written(bytes);
-    rows::Version version{.size = bytes.size(), .etag = "e"};
-    version.extents = {{blob.id, bytes.size(), to_hex(s3::md5(bytes)), ""}};
-    const auto done = store->put(bucket, key, version, {blob});
-    EXPECT_TRUE(done);
-    return {bucket, key, done ? done->id : "", bytes};
-  }
-  // "right", "wrong", "not there", or the code and the reason.
-  std::string read(const Kept& kept) {
-    const auto object =
-        store->open_object(kept.bucket, kept.key, kept.version,
-                           [](const rows::Version&) -> store::Answer<void> { return {}; });
-    if (!object) {
-      const store::Refused& why = object.error();
-      return why.code.starts_with("NoSuch") ? "not there" : why.code + ' ' + why.message;
-    }
-    std::string bytes(kept.bytes.size(), '\0');
-    const auto got = object->reader->read(0, bytes);
-    if (!got) return store::refusal_of(got.error()).code + ' ' + got.error().what;
-    return object->version.size == bytes.size() && bytes == kept.bytes ? "right" : "wrong";
-  }
-
-  std::unique_ptr<store::Store> store;
-  std::optional<Diagnostic> refusal;
-  bool dies = false;
-
- private:
-  OpenedFolder folder_;
-  rows::TimeMs now_ms_ = 1'700'000'000'000;
-  std::mt19937 random_{std::random_device{}()};
-};
 
 using Files = std::map<std::string, std::string>;  // by path below the folder
 
@@ -192,7 +76,7 @@ class StoreLoss : public testing::TestWithParam<Layout> {
       }
       ASSERT_TRUE(started.store->remove("one", "k2", {}));
       std::erase_if(kept, [](const Kept& k) { return k.bucket == "one" && k.key == "k2"; });
-      if (run == 2) started.written(bytes_of(random, 20'000));  // and no commit
+      if (run == 2) started.written(bytes_of(random, 20'000));  // without a commit
       started.dies = run == 2;
       if (!started.dies) {
         ASSERT_TRUE(started.store->collect());
@@ -204,12 +88,14 @@ class StoreLoss : public testing::TestWithParam<Layout> {
   std::vector<Kept> kept;
 };
 
-// What a case does to one file.
+// What a case does to one file, to a folder, or to RocksDB's list of its files.
 enum class Harm { remove, cut, empty, older, flip, all_gone, all_older, list_older };
 constexpr const char* kHarms[] = {"remove", "cut",      "empty",     "older",
                                   "flip",   "all gone", "all older", "list older"};
+// Files of the store beside its metadata and drives.
+constexpr const char* kOwnFiles[] = {"store", "sealed", "manifest"};
 
-// A store as a case finds it, and what it was like before.
+// A store as a case finds it, with its earlier states.
 struct Base {
   std::string folder;
   bool killed = false;  // in its last run
@@ -223,40 +109,54 @@ struct Case {
   Harm harm = Harm::flip;
   std::string before;
   std::optional<std::string> after;
-  Files all = {};  // of metadata/, where the case is more than one file
+  std::string folder = {};  // where the case is more than one file
+  Files all = {};           // of it
 
   bool is_whole() const { return harm == Harm::all_gone || harm == Harm::all_older; }
+  bool is_of_drive() const { return !folder.empty() && folder != "metadata"; }
 };
 
-// The metadata as a whole: not mounted, or from before; or only RocksDB's list of its files.
-Case whole_folder_case(const std::vector<Files>& older, std::mt19937& random) {
-  Case chosen{.file = "metadata/CURRENT", .harm = Harm::all_gone};
-  const auto kind = random() % 3;
+// The metadata or a drive as a whole: not mounted, or from before; or only RocksDB's list of its
+// files.
+Case whole_folder_case(const Files& now, const std::vector<Files>& older, std::mt19937& random) {
+  Case chosen{.file = "metadata/CURRENT", .harm = Harm::all_gone, .folder = "metadata"};
+  const bool of_drive = random() % 2 == 0;
+  if (of_drive) {
+    std::vector<std::string> drives;
+    for (const auto& [name, text] : now) {
+      if (name.ends_with("/drive")) drives.push_back(name.substr(0, name.find('/')));
+    }
+    chosen.folder = chosen.file = drives[random() % drives.size()];
+  }
+  const auto kind = random() % (of_drive ? 2 : 3);
   if (kind == 0) return chosen;
   chosen.harm = kind == 1 ? Harm::all_older : Harm::list_older;
-  chosen.file = "metadata";
+  chosen.file = chosen.folder;
   for (const auto& [name, text] : older[random() % older.size()]) {
     const bool is_list = name == "metadata/CURRENT" || name.starts_with("metadata/MANIFEST-");
-    if (name.starts_with("metadata/") && (kind == 1 || is_list)) chosen.all[name] = text;
+    if (name.starts_with(chosen.folder + '/') && (kind == 1 || is_list)) chosen.all[name] = text;
   }
   return chosen;
 }
 
 Case case_of(const Files& now, const std::vector<Files>& older, std::mt19937& random) {
-  if (random() % 20 == 0) return whole_folder_case(older, random);
+  if (random() % 12 == 0) return whole_folder_case(now, older, random);
   std::vector<std::string> metadata;
   std::vector<std::string> drives;
+  std::vector<std::string> own;
   for (const auto& [name, text] : now) {
+    if (std::ranges::find(kOwnFiles, name) != std::end(kOwnFiles)) own.push_back(name);
     if (name == "metadata/reserve") continue;  // zeros, and no data
     if (name.starts_with("metadata/")) metadata.push_back(name);
     if (name.find("/data/") != name.npos || name.ends_with("/drive") || name.ends_with("/seen"))
       drives.push_back(name);
   }
-  const auto& among = random() % 2 == 0 ? metadata : drives;
+  const auto kind = random() % 10;
+  const auto& among = kind == 0 ? own : kind < 6 ? metadata : drives;
   Case chosen{.file = among[random() % among.size()]};
   chosen.before = now.at(chosen.file);
   chosen.after = chosen.before;
-  chosen.harm = static_cast<Harm>(random() % 5);  // those of a single file
+  chosen.harm = static_cast<Harm>(random() % 5);  // kinds of damage to a single file
   const Files& past = older[random() % older.size()];
   const bool has_past = past.contains(chosen.file) && past.at(chosen.file) != chosen.before;
   if (chosen.harm == Harm::older && !has_past) chosen.harm = Harm::cut;
@@ -298,16 +198,20 @@ void write(const std::string& path, const std::optional<std::string>& bytes) {
 void do_harm(const std::string& folder, const Case& chosen) {
   if (!chosen.is_whole() && chosen.all.empty())
     return write(folder + '/' + chosen.file, chosen.after);
-  if (chosen.is_whole()) fs::remove_all(folder + "/metadata");
-  fs::create_directories(folder + "/metadata");
+  if (chosen.is_whole()) fs::remove_all(folder + '/' + chosen.folder);
+  fs::create_directories(folder + '/' + chosen.folder);
+  for (int i = 0; chosen.is_of_drive() && !chosen.all.empty() && i < 256; ++i) {
+    fs::create_directories(fmt::format("{}/{}/data/{:02x}", folder, chosen.folder, i));
+  }
   for (const auto& [name, text] : chosen.all) write(folder + '/' + name, text);
 }
 
 void undo_harm(const std::string& folder, const std::string& pristine, const Case& chosen) {
   if (!chosen.is_whole() && chosen.all.empty())
     return write(folder + '/' + chosen.file, chosen.before);
-  fs::remove_all(folder + "/metadata");
-  fs::copy(pristine + "/metadata", folder + "/metadata", fs::copy_options::recursive);
+  fs::remove_all(folder + '/' + chosen.folder);
+  fs::copy(pristine + '/' + chosen.folder, folder + '/' + chosen.folder,
+           fs::copy_options::recursive);
 }
 
 struct Tally {
@@ -317,18 +221,21 @@ struct Tally {
   std::map<std::string, int> by_harm = {};
 };
 
-// Whether a refusal says what is wrong: it names the file, or the drive it is on.
+// Returns whether a refusal says what is wrong: it names the file, or its drive.
 bool says_what(const Diagnostic& why, const Case& chosen, bool killed) {
   const std::string all = why.place.file + ' ' + why.what + ' ' + why.why;
-  // After a kill there is no list of the files: a log that lost its end is known by its commits.
+  // After a kill there is no list of the files: a log that lost its end is detected by its commits.
   if (killed && chosen.file.ends_with(".log") && why.code == "store.metadata") return true;
+  const bool has_no_drive = why.what == "none of the store's drives is there";
+  if (std::ranges::find(kOwnFiles, chosen.file) != std::end(kOwnFiles))
+    return has_no_drive || why.place.file.ends_with('/' + chosen.file);
   if (chosen.file.starts_with("metadata/"))
     return all.find(chosen.file.substr(chosen.file.find('/') + 1)) != all.npos;
-  if (!chosen.all.empty()) return why.code == "store.metadata";
-  return why.what == "none of the store's drives is there";
+  if (!chosen.all.empty() && !chosen.is_of_drive()) return why.code == "store.metadata";
+  return has_no_drive;
 }
 
-// One start with the damage in place.
+// Starts the store once with the damage in place.
 void start_with_damage(const std::string& folder, const Case& chosen, const Base& base,
                        Tally& tally) {
   const Files before = files_below(folder);
@@ -336,7 +243,7 @@ void start_with_damage(const std::string& folder, const Case& chosen, const Base
   if (started.refusal && started.refusal->code != "store.open") {
     ++tally.refused;
     EXPECT_TRUE(says_what(*started.refusal, chosen, base.killed)) << to_text({*started.refusal});
-    EXPECT_TRUE(files_below(folder) == before) << "a start that is refused changes nothing";
+    EXPECT_TRUE(files_below(folder) == before) << "a refused start must change nothing";
     return;
   }
   if (!started.store) {
@@ -357,7 +264,8 @@ void start_with_damage(const std::string& folder, const Case& chosen, const Base
 
 class Campaign : public StoreLoss {
  protected:
-  // What files were like after another two runs is "older" to none of them, so these are the past.
+  // An older file must differ from the present one, so the states before further runs are the older
+  // ones.
   Base stopped_base(const std::string& at) {
     make(at);
     Base base{.folder = at};

@@ -1,5 +1,5 @@
 // A store whose only tier is a RADOS pool: a silent cluster loses nothing that was acknowledged,
-// and is not taken for damage.
+// and does not count as damage.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,7 +27,7 @@ class StoreOnPool : public store::StoreBench {
     reopen();
     EXPECT_TRUE(store->make_bucket({.name = "pail", .owner = "main"}));
   }
-  // Another run: what the one before was doing is left behind.
+  // Starts another run; unfinished work of the previous one is left behind.
   void reopen() {
     store.reset();
     auto opened = drives::open_rados_drive(std::make_unique<drives::SharedPool>(pool), "rados:p/s",
@@ -46,7 +46,7 @@ class StoreOnPool : public store::StoreBench {
     fresh.extents = {extent_of(*blob, bytes)};
     return store->put("pail", key, fresh, {*blob}).has_value();
   }
-  // Bytes of which none is like its neighbours.
+  // Bytes that all differ from their neighbours.
   static std::string some_bytes(std::size_t count) {
     std::string bytes(count, '\0');
     std::uint32_t state = 1;
@@ -77,7 +77,7 @@ TEST_F(StoreOnPool, a_silence_at_any_append_loses_nothing_acknowledged) {
       EXPECT_TRUE(get("kept") == bytes);
       EXPECT_EQ(get("unsure"), "NoSuchKey");
       ASSERT_TRUE(sweep_orphans(*store));
-      EXPECT_EQ(drive->list()->size(), sound) << "its remains are set aside";
+      EXPECT_EQ(drive->list()->size(), sound) << "its files are set aside";
       const auto check = check_store(*store, true);
       ASSERT_TRUE(check);
       EXPECT_TRUE(check->clean());
@@ -89,10 +89,10 @@ TEST_F(StoreOnPool, a_silence_at_any_append_loses_nothing_acknowledged) {
   const auto left = drive->aside();
   ASSERT_TRUE(left);
   for (const drives::AsideFile& file : *left) ASSERT_TRUE(drive->remove_aside(file));
-  EXPECT_EQ(pool.objects().size(), 1u) << "the mark of the drive";
+  EXPECT_EQ(pool.objects().size(), 1u) << "the drive's marker";
 }
 
-TEST_F(StoreOnPool, a_silence_is_no_damage_and_a_flipped_bit_is) {
+TEST_F(StoreOnPool, a_silence_is_not_damage_but_a_flipped_bit_is) {
   const std::string bytes = some_bytes(300'000);
   ASSERT_TRUE(put("a", bytes));
   pool.inject(PoolFault::silent, 1);
@@ -101,12 +101,13 @@ TEST_F(StoreOnPool, a_silence_is_no_damage_and_a_flipped_bit_is) {
   EXPECT_EQ(scrubber.counts().damaged, 0u);
   EXPECT_EQ(scrubber.counts().lost, 0u);
   EXPECT_EQ(get("a"), "unreadable");
-  std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // the cluster is asked again
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // the cluster is tried again
   EXPECT_TRUE(get("a") == bytes);
   flip_a_bit();
   Scrubber again(*store);
   ASSERT_TRUE(again.step(1 << 30));
-  EXPECT_EQ(again.counts().damaged + again.counts().lost, 2u);  // one copy: it cannot be mended
+  EXPECT_EQ(again.counts().damaged + again.counts().lost, 2u);  // one copy, so it cannot be
+                                                                // repaired
   EXPECT_EQ(get("a"), "unreadable");
 }
 

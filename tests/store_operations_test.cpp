@@ -1,5 +1,5 @@
-// The commands of docs/guide/store-operations.md, run as they stand there, each after what its
-// section is about has happened to a store.
+// Runs the commands of docs/guide/store-operations.md exactly as printed, each after the event that
+// its section describes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -40,7 +40,7 @@ std::map<std::string, std::vector<std::string>> commands() {
 
 class StoreOperations : public testing::Test {
  protected:
-  // Runs the commands of a section in the test's folder; each ends as the page says.
+  // Runs the commands of a section in the test's folder; each must end as the page says.
   void run_section(const std::string& heading) {
     const auto& lines = all.at(heading);
     ASSERT_FALSE(lines.empty());
@@ -58,7 +58,7 @@ class StoreOperations : public testing::Test {
   }
   std::string said() const { return text_of(folder.at("said")); }
 
-  // A store that runs for as long as `act` takes, and then stops in order.
+  // Runs a store while `act` runs, and then stops it cleanly.
   template <class Act>
   void while_it_runs(Act act, const std::string& name = "my-store") {
     StoreProcess store({folder.at(name), "--port", "0", "--tier", "hot=2+1"});
@@ -116,23 +116,23 @@ TEST_F(StoreOperations, an_older_backup_is_accepted_by_name_and_the_rest_is_set_
   const auto& lines = all.at("A damaged or lost file of the metadata");
   EXPECT_EQ(run(lines.at(0)), 0);
   EXPECT_EQ(run(lines.at(1)), 0);
-  EXPECT_EQ(run(lines.at(2)), 1) << "it is older";
-  EXPECT_THAT(said(), HasSubstr("have lost their end"));
-  EXPECT_EQ(run("orrery store my-store --port 0"), 2) << "it does not start";
+  EXPECT_EQ(run(lines.at(2)), 1) << "the metadata is older";
+  EXPECT_THAT(said(), HasSubstr("newest part of the metadata is missing"));
+  EXPECT_EQ(run("orrery store my-store --port 0"), 2) << "the store does not start";
   EXPECT_EQ(run(lines.at(3)), 1);
   EXPECT_THAT(said(), HasSubstr("would go on with metadata that are behind"));
   EXPECT_EQ(run(lines.at(4)), 0) << said();
   EXPECT_EQ(run(lines.at(5)), 0) << said();
   EXPECT_THAT(said(), HasSubstr("6 files are set aside"));
   expect_there("abc", "de");
-  // Better metadata turn up: what was set aside comes back.
+  // Better metadata is found: the files that were set aside come back.
   fs::remove_all(folder.at("my-store/metadata"));
   EXPECT_EQ(run("cp -a my-store/metadata.damaged my-store/metadata"), 0);
   EXPECT_EQ(run("orrery store repair my-store --apply"), 0) << said();
   expect_there("abcde");
 }
 
-TEST_F(StoreOperations, a_drive_that_was_lost_is_made_anew) {
+TEST_F(StoreOperations, a_lost_drive_is_created_again) {
   put_some("abc");
   fs::remove_all(folder.at("my-store/hot-1"));
   run_section("A lost drive");
@@ -141,7 +141,7 @@ TEST_F(StoreOperations, a_drive_that_was_lost_is_made_anew) {
   expect_there("abc");
 }
 
-// A file system of 12 MB of its own; none where this user may not mount one.
+// A separate file system of 12 MB; empty if this user may not mount one.
 class SmallDisk {
  public:
   explicit SmallDisk(std::string where) : where_(std::move(where)) {
@@ -153,7 +153,7 @@ class SmallDisk {
   }
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
-  // Until nothing more fits.
+  // Writes until nothing more fits.
   void fill(const std::string& name) const {
     std::ofstream file(where_ + '/' + name, std::ios::binary);
     const std::string block(4096, 'f');
@@ -165,10 +165,10 @@ class SmallDisk {
   std::string where_;
 };
 
-// S12: neither a start nor a check ends in an assertion, and removals go on.
-TEST_F(StoreOperations, a_full_disk_still_allows_removals_a_check_and_an_orderly_stop) {
+// S12: neither a start nor a check ends in an assertion, and objects can still be removed.
+TEST_F(StoreOperations, a_full_disk_still_allows_removals_a_check_and_a_clean_stop) {
   const SmallDisk disk(folder.at("disk"));
-  if (!disk.is_there) GTEST_SKIP() << "a file system of its own cannot be mounted here";
+  if (!disk.is_there) GTEST_SKIP() << "this user cannot mount a file system";
   const std::vector<std::string> words = {folder.at("disk/s"), "--port", "0"};
   {
     StoreProcess store(words);
@@ -207,7 +207,7 @@ TEST_F(StoreOperations, a_full_disk_still_allows_removals_a_check_and_an_orderly
 }
 
 // S27.
-TEST_F(StoreOperations, a_put_that_has_too_few_drives_is_answered_with_503) {
+TEST_F(StoreOperations, a_put_with_too_few_drives_is_answered_with_503) {
   const std::vector<std::string> words = {folder.at("s"), "--port", "0", "--tier", "hot=4+2"};
   {
     StoreProcess store(words);
@@ -231,13 +231,13 @@ TEST_F(StoreOperations, a_put_that_has_too_few_drives_is_answered_with_503) {
   fs::rename(folder.at("five"), folder.at("s/hot-5"));
   StoreProcess store(words);
   ASSERT_NE(store.address(), "") << store.said();
-  // Drives that go while it runs.
+  // Drives that disappear while it runs.
   fs::rename(folder.at("s/hot-4"), folder.at("four"));
   fs::rename(folder.at("s/hot-5"), folder.at("five"));
   const auto refused = client_of(store.address()).put("k", s3::Body::of(std::string(50'000, 'x')));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, 503);
-  EXPECT_THAT(refused.error().detail, HasSubstr("Drives of the store"));
+  EXPECT_THAT(refused.error().detail, HasSubstr("drives of the store"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Power cuts: the store runs with powercut.cpp before its system calls, is killed under load, and
-// what was not synced is lost, in part or whole; what it acknowledged must be there afterwards.
+// Power cuts: the store runs with powercut.cpp in front of its system calls and is killed under
+// load; then unsynced data is lost in part or completely. What it acknowledged must be there
+// afterwards.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of each tier.
+// Per tier.
 int cuts() { return std::getenv("ORRERY_FULL") != nullptr ? 150 : 3; }
 
 std::string text_of(const fs::path& path) {
@@ -45,7 +46,7 @@ std::vector<Name> names_in(const fs::path& folder) {
   return names;
 }
 
-// All that is there is durable to begin with.
+// Everything that exists at the start counts as durable.
 void note_all(const fs::path& folder, const fs::path& shadow) {
   std::string text;
   for (const Name& name : names_in(folder)) {
@@ -80,7 +81,7 @@ class PowerCut {
 
   void rebuild(const fs::path& from, const std::string& inode, const fs::path& to) {
     fs::create_directories(to);
-    // What was done to a folder since its last sync is kept or lost.
+    // Changes to a folder since its last sync are kept or lost.
     const bool newest = random_() % 2 == 0 && fs::exists(from);
     for (const Name& name : newest ? names_in(from) : durable_names(inode)) {
       if (name.is_folder) {
@@ -97,7 +98,7 @@ class PowerCut {
     const fs::path live = fs::exists(shadow_ / "keep" / inode) ? shadow_ / "keep" / inode : from;
     const std::string more =
         std::to_string(inode_of(live)) == inode ? text_of(live) : std::string();
-    // Of what came after, nothing, all or the beginning.
+    // None, all or the beginning of the bytes written after that are kept.
     if (more.size() > bytes.size()) {
       const std::size_t rest = more.size() - bytes.size();
       const std::size_t some = random_() % 3 == 0   ? rest
@@ -113,10 +114,10 @@ class PowerCut {
   std::mt19937 random_;
 };
 
-// One copy, and a code whose files are synced beside one another.
+// One copy, and an erasure code whose files are synced concurrently.
 class StorePower : public testing::TestWithParam<const char*> {};
 
-TEST_P(StorePower, keeps_what_it_acknowledged_through_power_cuts) {
+TEST_P(StorePower, keeps_acknowledged_objects_through_power_cuts) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
   const std::string shadow = folder.at("shadow");

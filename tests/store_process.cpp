@@ -31,8 +31,8 @@ void write_until_dead(const std::string& address, int who, int round, KnownKeys&
       known = {std::nullopt, {}};
       continue;
     }
-    // Held in a row, one block, some stripes; then files whose places are found ahead of their
-    // bytes, and of which a part is on its way to the disk before the rest has come.
+    // Sizes that are stored in a row, in one block and in a few stripes; then files whose space is
+    // allocated ahead and which are partly written to disk before the rest arrives.
     const std::size_t sizes[] = {10, 1000, 70'000, 300'000, 1'300'000, 5'000'000};
     const std::string bytes = content(key, round * 100'000 + i, sizes[what % std::size(sizes)]);
     known.may.push_back(bytes);

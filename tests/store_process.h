@@ -1,6 +1,7 @@
-// `orrery store` as a child process of a test, and what a client knows of the keys it wrote to it.
+// `orrery store` as a child process of a test, and what a client knows about the keys that it
+// wrote.
 //
-// What the process says on stderr is kept in a file without a name and told where a test fails.
+// The output on stderr is kept in an unnamed file and shown if a test fails.
 #pragma once
 
 #include <fcntl.h>
@@ -65,7 +66,7 @@ class StoreProcess {
     pid_ = -1;
     return status;
   }
-  // Of one that ends by itself.
+  // For a process that ends by itself.
   int wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -74,7 +75,7 @@ class StoreProcess {
   }
   const std::string& address() const { return address_; }
   pid_t pid() const { return pid_; }
-  // The end of what it said on stderr.
+  // Returns the end of its output on stderr.
   std::string said() const {
     std::string text(std::size_t{16} << 10, '\0');
     const off_t size = ::lseek(said_, 0, SEEK_END);
@@ -83,8 +84,8 @@ class StoreProcess {
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
     return text;
   }
-  // How it stands: "runs", "ended with 1", "killed by signal 11". One that is dying has its sockets
-  // closed before it can be waited for, so it is given a moment.
+  // Returns its state: "runs", "ended with 1", "killed by signal 11". A dying process closes its
+  // sockets before it can be waited for, so this waits a moment.
   std::string state() {
     int status = 0;
     bool ended = false;
@@ -110,23 +111,23 @@ inline s3::Client client_of(const std::string& address) {
   return s3::Client(config);
 }
 
-// What is known of a key: the last write that was acknowledged, and those that may have happened.
+// What is known about a key: the last acknowledged write, and writes that may have happened.
 struct KnownKey {
   std::optional<std::string> kept;
   std::vector<std::optional<std::string>> may;
 };
 using KnownKeys = std::map<std::string, KnownKey>;
 
-// One client's keys, written and removed until the store dies.
+// Writes and removes one client's keys until the store dies.
 void write_until_dead(const std::string& address, int who, int round, KnownKeys& mine);
-// Every key is as it was acknowledged, or as a write that was not answered would have left it.
+// Checks that every key is as acknowledged, or as an unanswered write would have left it.
 void check_all(const std::string& address, KnownKeys& all, int round);
 
-// A request that the client has no call for.
+// Sends a request that the client has no function for.
 net::Reply ask_signed(const std::string& address, const std::string& method,
                       const std::string& path, const s3::HeaderList& query,
                       const std::string& body);
-// Objects below w1/ move to the cold tier at once.
+// Adds a rule that moves objects below w1/ to the cold tier at once.
 bool set_move_rule(const std::string& address);
 
 }  // namespace orrery

@@ -1,8 +1,8 @@
 // `orrery store` as a process: killed at random points under load, again and again, while objects
-// move between tiers; what it acknowledged must be there, whole, and its own check must find
+// move between tiers. What it acknowledged must be there, complete, and its own check must find
 // nothing wrong.
 //
-// ORRERY_FULL=1 asks for what the project promises: 1,000 kills.
+// ORRERY_FULL=1 tests what the project promises: 1,000 kills.
 #include "store_process.h"
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 int kills() { return std::getenv("ORRERY_FULL") != nullptr ? 1000 : 12; }
 
-TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
+TEST(StoreProcess, keeps_acknowledged_objects_through_kills) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
   folder.write_secret("keys", "k1 " + std::string(64, 'a') + "\n");
@@ -56,10 +56,10 @@ TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
   {
     StoreProcess store(words);
     for (auto& mine : known) check_all(store.address(), mine, -1);
-    EXPECT_EQ(store.end(SIGTERM), 0);  // ends in order
+    EXPECT_EQ(store.end(SIGTERM), 0);  // ends cleanly
   }
-  // The sweep of the last run may not have come to its end: repair finishes it, and then all is
-  // well.
+  // The sweep of the last run may not have finished: repair completes it, and then nothing is
+  // wrong.
   EXPECT_EQ(StoreProcess({"repair", where, "--apply"}).wait(), 0);
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
 }
@@ -72,7 +72,7 @@ TEST(StoreProcess, term_lets_an_upload_finish) {
     StoreProcess store(words);
     ASSERT_TRUE(client_of(store.address()).create_bucket());
     s3::Client client = client_of(store.address());
-    // The source waits in the middle, while the store is told to end.
+    // The source waits in the middle, while the store is asked to end.
     bool told = false;
     const auto body = s3::Body::of(bytes.size(), [&](std::uint64_t at, std::span<char> into) {
       const auto some = std::min<std::size_t>(into.size(), bytes.size() - at);
@@ -99,7 +99,7 @@ TEST(StoreProcess, term_lets_an_upload_finish) {
   EXPECT_EQ(object->bytes, bytes);
 }
 
-TEST(StoreProcess, a_reader_of_its_output_that_goes_does_not_end_it) {
+TEST(StoreProcess, a_closed_output_pipe_does_not_end_it) {
   const agent::TestFolder folder(agent::folder_on_disk());
   StoreProcess store({folder.at("store"), "--port", "0"});
   ASSERT_NE(store.address(), "") << store.said();
@@ -109,8 +109,8 @@ TEST(StoreProcess, a_reader_of_its_output_that_goes_does_not_end_it) {
   EXPECT_EQ(store.end(SIGTERM), 0) << store.said();
 }
 
-// Two stores, the cold tier of one in a bucket of the other: what has moved there is read through,
-// is said to be away while that store is, and is there again with it.
+// Two stores, with the cold tier of one in a bucket of the other. Objects that moved there are read
+// through it, are reported as away while that store is down, and are there again once it is back.
 TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
   const agent::TestFolder folder(agent::folder_on_disk());
   auto other =
@@ -127,7 +127,7 @@ TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
                                           "1s",
                                           "--tier",
                                           "cold=1x:s3+" + address + "/bucket/far"};
-  EXPECT_NE(StoreProcess(words).wait(), 0);  // without keys it does not begin
+  EXPECT_NE(StoreProcess(words).wait(), 0);  // without keys it does not start
   auto store = std::make_unique<StoreProcess>(words, keys);
   ASSERT_NE(store->address(), "") << store->said();
   ASSERT_TRUE(client_of(store->address()).create_bucket());
@@ -158,7 +158,7 @@ TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
   ASSERT_FALSE(away);
   EXPECT_EQ(away.error().status, 503);
   EXPECT_EQ(away.error().code, "SlowDown");
-  // Killed too and begun again while the other is away, it is as patient.
+  // If it is killed and restarted while the other store is down, it behaves the same.
   store->end(SIGKILL);
   store = std::make_unique<StoreProcess>(words, keys);
   ASSERT_NE(store->address(), "") << store->said();
@@ -178,7 +178,7 @@ TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
   EXPECT_EQ(StoreProcess({"fsck", folder.at("store")}, keys).wait(), 0);
 }
 
-TEST(StoreProcess, a_tier_lies_where_its_design_says_unless_the_command_line_says_otherwise) {
+TEST(StoreProcess, the_design_places_a_tier_unless_the_command_line_overrides_it) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const StoreProcess other({folder.at("other"), "--port", "0"});
   ASSERT_NE(other.address(), "") << other.said();
@@ -189,7 +189,7 @@ TEST(StoreProcess, a_tier_lies_where_its_design_says_unless_the_command_line_say
                                           "storage: [{ tier: cold, kind: object, place: '"
                                        << place << "' }]\n";
   const fs::path before = fs::current_path();
-  fs::current_path(folder.at("."));  // a design's store lies where it is called
+  fs::current_path(folder.at("."));  // a design's store is created in the current folder
   const std::map<std::string, std::string> keys = {{"AWS_ACCESS_KEY_ID", "test"},
                                                    {"AWS_SECRET_ACCESS_KEY", "secret"}};
   const auto cold_of_made = [&](const std::vector<std::string>& more) {
@@ -210,7 +210,7 @@ TEST(StoreProcess, a_tier_lies_where_its_design_says_unless_the_command_line_say
   EXPECT_EQ(cold_of_made({"--tier", "cold=1x"}), "cold");
   EXPECT_EQ(far(), 0u);
   EXPECT_EQ(cold_of_made({}), place);
-  EXPECT_EQ(far(), 2u) << "the mark of the drive and its note";
+  EXPECT_EQ(far(), 2u) << "the marker of the drive and its note";
   fs::current_path(before);
 }
 
@@ -225,7 +225,7 @@ std::vector<fs::path> shards_of(const std::string& store, int number) {
   return found;
 }
 
-TEST(StoreProcess, reads_stay_right_while_drives_rot_and_go_and_a_repair_restores_them) {
+TEST(StoreProcess, reads_stay_right_while_drives_fail_and_a_repair_restores_them) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
   const std::vector<std::string> words = {where, "--port", "0", "--tier", "hot=4+2"};
@@ -242,7 +242,7 @@ TEST(StoreProcess, reads_stay_right_while_drives_rot_and_go_and_a_repair_restore
     }
     EXPECT_EQ(store.end(SIGTERM), 0);
   }
-  // One bit of every shard of a drive, and all of another.
+  // Flips one bit of every shard of a drive, and removes another drive.
   std::mt19937 random(7);
   for (const fs::path& shard : shards_of(where, 1)) {
     std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
@@ -261,7 +261,7 @@ TEST(StoreProcess, reads_stay_right_while_drives_rot_and_go_and_a_repair_restore
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 1);
   EXPECT_EQ(StoreProcess({"repair", where, "--apply"}).wait(), 0);
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
-  // Full redundancy again: two other drives may go.
+  // Full redundancy again: two other drives may be lost.
   fs::remove_all(where + "/hot-0");
   fs::remove_all(where + "/hot-2");
   StoreProcess store(words);

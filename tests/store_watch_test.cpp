@@ -1,4 +1,4 @@
-// The alerts and the dashboard that are shipped with the store read metrics that it has.
+// The alerts and the dashboard that are shipped with the store use metrics that the store has.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -38,7 +38,7 @@ std::string all_metrics() {
   return s3server::metrics_text(status);
 }
 
-TEST(StoreWatch, alerts_and_dashboard_read_what_the_store_says) {
+TEST(StoreWatch, alerts_and_dashboard_use_metrics_of_the_store) {
   const std::string shown = all_metrics();
   for (const char* file : {"prometheus/orrery-store.rules.yml", "grafana/orrery-store.json"}) {
     const auto names = metrics_in(text_of(file));

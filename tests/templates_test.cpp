@@ -1,13 +1,14 @@
-// Every template is a design that passes its own review; what its review and two days of its run
-// find, and what the emitters write for it, stands in tests/golden/templates_*.golden.
+// Every template is a design that passes its own review. The results of its review and of two
+// simulated days, and its emitted files, are in tests/golden/templates_*.golden.
 //
-// Those files hold ids, numbers and directives, no labels and no sentences: what moves in them is a
-// result. UPDATE_GOLDEN=1 writes them anew.
+// Those files hold ids, numbers and directives, but no labels and no sentences: every change in
+// them is a changed result. UPDATE_GOLDEN=1 rewrites them.
 #include "model/design_text/templates.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -77,21 +78,49 @@ TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
   const design::Design design = read_text(text_of(GetParam()), GetParam());
   const std::string once = report::json_of(verdict::verdict_of(design, machine::known()));
   EXPECT_EQ(once, report::json_of(verdict::verdict_of(design, machine::known())));
-  // And from its canonical text; only places differ, which a passing design hardly shows.
+  // Reads the design again from its canonical text; only places in the file may differ, and a
+  // passing design hardly shows those.
   const design::Design again = read_text(design_text::write_design(design), "again");
   EXPECT_EQ(review::run_stages(again, machine::known()).cost.annual.base(),
             review::run_stages(design, machine::known()).cost.annual.base());
 }
 
+// The list of `orrery init`, the docs and the console show the description as it is.
+TEST_P(EveryTemplate, has_a_description_that_is_a_full_sentence) {
+  const std::string_view summary = design_text::find_template(GetParam())->summary;
+  EXPECT_GE(summary.size(), 30U) << summary;
+  EXPECT_TRUE(summary.ends_with('.')) << summary;
+}
+
+void expect_narrow(const std::string& text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; });
+    EXPECT_LE(columns, 100) << line;
+  }
+}
+
+TEST_P(EveryTemplate, prints_plan_and_run_within_100_columns) {
+  const design::Design design = read_text(text_of(GetParam()), GetParam());
+  const verdict::Verdict v = verdict::verdict_of(design, machine::known());
+  expect_narrow(to_text(report::document_of(v, {.sources = false})));
+  expect_narrow(to_text(report::document_of(v, {.explain = true})));
+  const machine::Machine machine = jobs::build_machine(design, machine::known());
+  const run::Simulation simulation(machine, {.horizon = days(1)});
+  const auto first = simulation.replicate(0);
+  const run::Run run = simulation.run_of(std::span(&*first, 1));
+  expect_narrow(to_text(report::document_of(run, &v)));
+  expect_narrow(to_text(report::document_of(run, &v, {.explain = true})));
+}
+
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()));
 
-TEST(templates, the_sample_is_the_template) {
+TEST(templates, the_sample_equals_its_template) {
   EXPECT_EQ(read_file("examples/superpod-h100-4su.yaml"), text_of("superpod-h100"));
 }
 
 using Json = nlohmann::json;
 
-// `0.9882`, and the interval if it has a width; null is `-`.
+// `0.9882`, followed by the interval if it has a width; null is `-`.
 std::string range_of(const Json& f) {
   const auto digits = [](const Json& v) {
     return v.is_number() ? fmt::format("{:.4g}", v.get<double>()) : "-";
@@ -103,7 +132,7 @@ std::string range_of(const Json& f) {
   return out;
 }
 
-// What both commands' JSON shares: goals and figures.
+// The part that the JSON of both commands shares: goals and figures.
 std::string results_of(const Json& answer) {
   std::string out;
   for (const Json& g : answer.at("goals")) {
@@ -118,8 +147,8 @@ std::string results_of(const Json& answer) {
   return out;
 }
 
-// Notes every key of the JSON by its path with the types of its values: `figures[].low: number`. A
-// section's figures by their id count as one key.
+// Records every key of the JSON by its path with the types of its values: `figures[].low: number`.
+// The ids of figures in a section count as one key.
 void note_keys(const Json& value, const std::string& path,
                std::map<std::string, std::set<std::string>>& keys) {
   if (value.is_object()) {
@@ -150,7 +179,8 @@ Json plan_json(const std::string& name) {
   return Json::parse(report::json_of(verdict_of(text_of(name), name)));
 }
 
-// Two days, once: saves, failures and queues happen, and all templates take seconds.
+// Two days, one replication: enough for saves, failures and queues, and all templates take only
+// seconds.
 Json simulate_json(const std::string& name) {
   const design::Design design = read_text(text_of(name), name);
   const machine::Machine machine = jobs::build_machine(design, machine::known());
@@ -161,7 +191,7 @@ Json simulate_json(const std::string& name) {
                       verdict::verdict_of(design, machine::known(), {.spends = false})));
 }
 
-TEST(TemplateGoldens, plan_finds_what_it_found) {
+TEST(TemplateGoldens, plan_results_match_the_golden_files) {
   std::string now;
   std::map<std::string, std::set<std::string>> keys;
   for (const std::string& name : template_names()) {
@@ -179,7 +209,7 @@ TEST(TemplateGoldens, plan_finds_what_it_found) {
                 text_of_keys("orrery plan --format json", keys));
 }
 
-TEST(TemplateGoldens, simulate_finds_what_it_found) {
+TEST(TemplateGoldens, simulate_results_match_the_golden_files) {
   std::string now;
   std::map<std::string, std::set<std::string>> keys;
   for (const std::string& name : template_names()) {
@@ -225,9 +255,9 @@ bool starts_with_any(std::string_view line, std::initializer_list<std::string_vi
   return std::ranges::any_of(beginnings, [line](auto b) { return line.starts_with(b); });
 }
 
-// Whether a line steers the system that reads it; comments, helps and annotations do not. The
-// dashboard's planned values and the alerts on metrics that are missing repeat what other lines
-// say.
+// Returns whether a line controls the system that reads it; comments, help texts and annotations do
+// not. The dashboard's planned values and the alerts on missing metrics repeat other lines and are
+// left out.
 bool is_directive(const std::string& path, std::string_view line) {
   if (line.empty()) return false;
   if (path.ends_with(".sh")) return starts_with_any(line, {"#SBATCH", "export "});
@@ -249,7 +279,7 @@ bool is_directive(const std::string& path, std::string_view line) {
 
 using Lines = std::vector<std::string>;
 
-// The files of one template by `emitter/path`; a refusal stands under the emitter's name.
+// The files of one template by `emitter/path`; a refusal is listed under the emitter's name.
 std::map<std::string, Lines> emitted_lines(const std::string& name) {
   const design::Design design = read_text(text_of(name), name);
   const review::Review review = review::run_stages(design, machine::known());
@@ -273,7 +303,7 @@ std::map<std::string, Lines> emitted_lines(const std::string& name) {
 
 using LinesOf = std::map<std::string, std::map<std::string, Lines>>;  // by path and template
 
-// The lines of a file that three templates or more have, with the templates that do not.
+// The lines of a file that at least three templates have, with the templates that do not have them.
 std::map<std::string, std::set<std::string>> shared_lines(const std::map<std::string, Lines>& by) {
   std::map<std::string, std::set<std::string>> holders;
   for (const auto& [name, lines] : by) {
@@ -296,7 +326,8 @@ std::string joined_names(const std::set<std::string>& names) {
   return out;
 }
 
-// One file in all templates: who gets it, the lines that most share, then what each has for itself.
+// One file over all templates: which templates have it, the lines that most share, and then the
+// lines of each.
 std::string text_of_file(const std::string& path, const std::map<std::string, Lines>& by) {
   const auto shared = shared_lines(by);
   std::set<std::string> names;
@@ -317,7 +348,7 @@ std::string text_of_file(const std::string& path, const std::map<std::string, Li
   return path + '\n' + "  in " + joined_names(names) + '\n' + shared_text + own_text;
 }
 
-TEST(TemplateGoldens, emitters_write_what_they_wrote) {
+TEST(TemplateGoldens, emitted_files_match_the_golden_files) {
   LinesOf by_path;
   for (const std::string& name : template_names()) {
     for (auto& [path, lines] : emitted_lines(name)) by_path[path][name] = lines;

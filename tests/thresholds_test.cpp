@@ -1,8 +1,8 @@
-// Rules at their thresholds: one per cent on either side of the figure that a rule compares, read
-// from the review itself, the finding comes or stays away.
+// Rules at their thresholds: one per cent to either side of the figure that a rule compares, read
+// from the review itself, the finding appears or does not.
 //
-// Designs that break a rule by far stand in tests/golden/rules/; a comparison that is turned
-// round or off by a few per cent is found here.
+// Designs that break a rule by far are in tests/golden/rules/. This test detects a comparison that
+// is inverted or off by a few per cent.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -41,11 +41,11 @@ bool finds(const std::string& text, std::string_view rule) {
 // A limit that the design sets on a figure of the review.
 struct Limit {
   const char* rule;
-  const char* name;  // of the template
-  const char* path;  // where the limit stands
+  const char* name;  // name of the template
+  const char* path;  // place of the limit in the design
   Layer layer;
   const char* figure;
-  const char* unit;  // base unit of the figure, as the file writes it
+  const char* unit;  // base unit of the figure, as written in the file
 };
 
 void PrintTo(const Limit& l, std::ostream* out) { *out << l.rule << " on " << l.name; }
@@ -94,12 +94,12 @@ TEST(thresholds, whole_numbers_are_enough_at_the_number_and_not_one_below) {
   // 120 nodes of the run, 2 of the service and 5 of the group.
   EXPECT_FALSE(finds(with(text, "fleet[0].count", "127"), "cluster.nodes"));
   EXPECT_TRUE(finds(with(text, "fleet[0].count", "126"), "cluster.nodes"));
-  // Four nodes a rack.
+  // Four nodes per rack.
   EXPECT_FALSE(finds(with(text, "site.racks", "32"), "facility.rack-positions"));
   EXPECT_TRUE(finds(with(text, "site.racks", "31"), "facility.rack-positions"));
 }
 
-TEST(thresholds, a_queue_holds_up_to_what_the_fleet_can_do) {
+TEST(thresholds, a_queue_is_stable_up_to_the_capacity_of_the_fleet) {
   const std::string text(design_text::find_template("superpod-h100")->text);
   const verdict::Verdict verdict = verdict_on(text);
   const double load = verdict.figure(Layer::cluster, "load")->estimate.value;
@@ -110,7 +110,7 @@ TEST(thresholds, a_queue_holds_up_to_what_the_fleet_can_do) {
   EXPECT_TRUE(finds(at(1.01), "cluster.gangs"));
 }
 
-TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
+TEST(thresholds, availability_goals_hold_up_to_the_computed_availability) {
   const std::string text(design_text::find_template("inference-pod")->text);
   const verdict::Verdict verdict = verdict_on(text);
   const double down = 1 - verdict.figure(Layer::serving, "availability")->estimate.value;
@@ -122,7 +122,7 @@ TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
   EXPECT_TRUE(finds(asked(0.99), "serving.availability"));
 }
 
-TEST(thresholds, a_lost_site_needs_whole_replicas_elsewhere_and_a_line_that_carries_them) {
+TEST(thresholds, failover_needs_whole_replicas_and_enough_bandwidth_elsewhere) {
   const std::string text(design_text::find_template("chatbot-zones")->text);
   const verdict::Verdict verdict = verdict_on(text);
   const double load = verdict.figure(Layer::serving, "failover_load")->estimate.value;

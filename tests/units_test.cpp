@@ -1,5 +1,5 @@
-// The systemd units of the package: what a service could do to its machine if somebody took it
-// over, as `systemd-analyze security` scores it (0 to 10), and that the units are valid.
+// The systemd units of the package: what an attacker who has taken over a service could do to the
+// machine, as scored by `systemd-analyze security` (0 to 10), and that the units are valid.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ std::string answer_of(const std::string& command) {
 
 TEST(Units, every_service_is_exposed_at_three_or_less) {
   if (std::system("command -v systemd-analyze > /dev/null") != 0) {
-    GTEST_SKIP() << "systemd-analyze is not there";
+    GTEST_SKIP() << "systemd-analyze is not installed";
   }
   int services = 0;
   for (const auto& entry : fs::directory_iterator(ORRERY_SOURCE_DIR "/packaging/systemd")) {

@@ -1,4 +1,5 @@
-// Any bytes given as a config.json end in a shape or in diagnostics, and a shape is within bounds.
+// Any bytes given as a config.json result in a shape or in diagnostics, and a shape is within its
+// limits.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

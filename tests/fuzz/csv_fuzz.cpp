@@ -1,5 +1,5 @@
-// The CSV reader: never crashes, and a table written again reads as the same table, but for blanks
-// around fields and blank rows, which the reader does not tell apart.
+// The CSV reader never crashes, and a table that is written and read again is the same, except for
+// blanks around fields and blank rows, which the reader ignores.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Any bytes given as a design end in a Design or in diagnostics; what was read is written and read
-// back as the same design.
+// Any bytes given as a design result in a Design or in diagnostics. A Design that is written and
+// read again is the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

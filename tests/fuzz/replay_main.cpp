@@ -43,7 +43,7 @@ void try_one(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
-// One edit: a byte changed, a span dropped, a span doubled, or the tail cut.
+// One edit: changes a byte, drops a span, doubles a span, or cuts off the end.
 void mutate(std::string& text, orrery::RandomStream& random) {
   if (text.empty()) text = "0";
   const std::size_t at = random.below(text.size());

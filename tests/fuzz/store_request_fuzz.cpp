@@ -1,21 +1,21 @@
 // The object store's request path: requests of any shape, signed for it or not, one after another
-// on a store in memory; then its objects move as its rules say. It never crashes, never answers
-// 500, lets nobody in with a wrong signature, and is sound afterwards.
+// on a store in memory; then its rules move the objects. It never crashes, never answers 500,
+// accepts no wrong signature, and is sound afterwards.
 //
-// An input is requests with "\n---\n" between them: "METHOD TARGET", headers a line, an empty line,
-// the body. What a random edit would never get right is the harness's part, so that edits reach
-// what lies behind it:
-//   # WORDS        a first line of the input says what the store is: `parity` (2+1 over three
-//                  drives), `key` (enciphered), `held` (small objects in the metadata), `puts-off`
-//                  (answers that wait are put off)
+// An input is requests with "\n---\n" between them: "METHOD TARGET", one header per line, an empty
+// line, the body. The harness adds everything that a random edit would never get right, so that
+// edits reach the code behind it:
+//   # WORDS        a first line of the input configures the store: `parity` (2+1 over three
+//                  drives), `key` (encrypted), `held` (small objects in the metadata), `puts-off`
+//                  (answers that have to wait are deferred)
 //   ?METHOD ...    signed in the URL; !METHOD unsigned, ~METHOD with a wrong signature, @METHOD
 //                  signed by another tenant; otherwise signed in the header by the owner of "pail"
-//   +frame N       in place of a header: the body goes in chunks of N bytes, signed where its
+//   +frame N       in place of a header: the body is sent in chunks of N bytes, signed if its
 //                  x-amz-content-sha256 says so, with the checksum that x-amz-trailer names
 //   +sum KIND, +md5   the right checksum or digest of the body, as a header
-//   +fill N        the body is N bytes
+//   +fill N        the body has N bytes
 //   $U $V $E $F    anywhere: the last upload's id, version's id, ETag, and the ETag before it
-//   WAIT N         in place of a request: N days pass, and the rules are carried out
+//   WAIT N         in place of a request: N days pass, and the rules are applied
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -38,7 +38,7 @@
 #include "live/upkeep/sweep.h"
 #include "live/upkeep/tier_places.h"
 
-// libFuzzer's own mutations; not there where the corpus is replayed without it.
+// libFuzzer's own mutations; absent when the corpus is replayed without it.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size,
                                                               std::size_t most);
 
@@ -49,7 +49,8 @@ using namespace orrery::s3server;
 
 constexpr TimeMs kBegin = 1'700'000'000'000;
 constexpr TimeMs kWaitDayMs = 86'400'000;
-constexpr std::size_t kFillMost = (std::size_t{4} << 20) + 1;  // digested on threads beside
+constexpr std::size_t kFillMost = (std::size_t{4} << 20) + 1;  // large enough that other threads
+                                                               // compute the digests
 constexpr std::size_t kChunksMost = 64;
 constexpr std::string_view kBetween = "\n---\n";
 
@@ -73,7 +74,7 @@ std::string between(std::string_view text, std::string_view from, std::string_vi
   return std::string(cut(text, to));
 }
 
-// What earlier answers said that later requests name.
+// Values from earlier answers that later requests use.
 struct Heard {
   std::string upload = "none";
   std::string version = "none";
@@ -85,7 +86,7 @@ struct Heard {
     const std::string_view named = net::header_of(response.headers, "x-amz-version-id");
     if (!named.empty()) version = named;
     std::string tag(net::header_of(response.headers, "ETag"));
-    if (tag.empty()) tag = between(response.body, "<ETag>", "</ETag>");  // of a copy
+    if (tag.empty()) tag = between(response.body, "<ETag>", "</ETag>");  // the ETag of a copy
     if (tag.empty() || tag == etag) return;
     etag_before = std::exchange(etag, std::move(tag));
   }
@@ -110,11 +111,11 @@ struct Heard {
   }
 };
 
-// A request as the input words it.
+// A request as the input describes it.
 struct Worded {
   net::Request request = {};
   std::string body = {};
-  char how = ' ';  // it is signed
+  char how = ' ';  // a blank: it is signed
   std::size_t chunk = 0;
 };
 
@@ -177,7 +178,7 @@ s3::SignatureInput input_of(const net::Request& request, const std::string& payl
           .region = "us-east-1"};
 }
 
-// The headers that say what comes, and a signature over all of it.
+// Adds the headers that describe the body, and signs the request.
 Signing sign(Worded& worded, TimeMs now) {
   net::Request& request = worded.request;
   std::string payload(request.header("x-amz-content-sha256"));
@@ -225,7 +226,7 @@ std::string chunk_signature(Signing& signing, std::string_view kind, const std::
   return signing.signature = to_hex(s3::hmac_sha256(signing.key, text));
 }
 
-// The body in chunks, as its x-amz-content-sha256 says they go.
+// Returns the body in chunks, as its x-amz-content-sha256 says.
 std::string framed(const Worded& worded, Signing signing) {
   const std::string_view payload = worded.request.header("x-amz-content-sha256");
   const bool is_signed = payload.starts_with("STREAMING-AWS4-HMAC-SHA256-PAYLOAD");
@@ -306,7 +307,7 @@ void ask(Gateway& gateway, std::string_view text, Heard& heard, TimeMs now) {
   must(!response.length || at == *response.length, "an object is not as long as was said");
 }
 
-// What the rules of its buckets move, if any.
+// Moves objects as the rules of their buckets say, if there are any.
 void move_all(Store& store) {
   TierPlaces places(store, {.day_ms = 1, .keeps_checkpoints = true});
   storage::LifecyclePolicy policy{.places = places_of(store.setting().tiers)};
@@ -383,7 +384,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   must(store.open().has_value(), "the store does not open");
   add_tenants(metadata);
   must(store.make_bucket({.name = "pail", .owner = "me"}).has_value(), "no bucket");
-  // Small, so that inputs that reach what lies behind them are quick.
+  // Small limits, so that inputs reach the code behind them quickly.
   Gateway gateway(
       store,
       {.quick_etag_bytes = 4096, .part_bytes_min = 4096, .puts_off = words.contains("puts-off")},
@@ -403,7 +404,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// Requests are doubled, dropped, brought into another order, or one of them is edited.
+// Doubles, drops or reorders requests, or edits one of them.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
   if (!LLVMFuzzerMutate) return size;
@@ -434,7 +435,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   return joined(requests, data, most);
 }
 
-// Some requests of one input, then some of another.
+// Takes some requests of one input, then some of the other.
 extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* one, std::size_t one_size,
                                                  const std::uint8_t* other, std::size_t other_size,
                                                  std::uint8_t* out, std::size_t most,

@@ -1,4 +1,4 @@
-// The quantity parser: never crashes, and what it accepts round-trips to the bit.
+// The quantity parser never crashes, and what it accepts is written and read back to the bit.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto parsed = orrery::parse_any_quantity(text);
   if (!parsed) return 0;
   if (!std::isfinite(parsed->base_units)) std::abort();
-  // "4 B/W" is a product (B s/J), which has no unit of this grammar.
+  // "4 B/W" is a product (B s/J), which has no unit in this grammar.
   int numerators = 0;
   for (const int exponent : parsed->dimension) numerators += exponent > 0 ? exponent : 0;
   if (numerators > 1) return 0;

@@ -1,4 +1,4 @@
-// Two sites whose services take each other's users, in a run.
+// Two sites whose services take over each other's users, in a run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace orrery::run {
 
 namespace {
 
-// Two sites of one kind, each with replicas of an 8B model.
+// Two equal sites, each with replicas of an 8B model.
 design::Design two_sites() {
   auto read = design_text::read_design(R"(
 orrery: 1
@@ -61,7 +61,7 @@ double moved_in(const Simulated& s, std::size_t zone, double processes::ZoneTraf
   return sum;
 }
 
-// An outage a month and no battery: users of the site that is dark are answered at the other.
+// One outage per month and no battery: the other site answers the users of the dark site.
 TEST(Failover, requests_that_leave_a_dark_site_arrive_at_the_other) {
   design::Design d = two_sites();
   d.sites.front().outage_mtbf = days(10);
@@ -92,12 +92,13 @@ TEST(Failover, requests_that_leave_a_dark_site_arrive_at_the_other) {
   EXPECT_TRUE(r.is_sound);
 }
 
-// Until it is seen nobody is sent elsewhere: half a minute an outage, of all its users.
-TEST(Failover, users_have_no_service_until_their_site_is_given_up) {
+// Until the outage is detected no user is sent elsewhere: half a minute per outage, for all users
+// of the site.
+TEST(Failover, users_have_no_service_until_the_outage_is_detected) {
   design::Design d = two_sites();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(3);
-  paired(d).replicas = 8;  // there is room for all
+  paired(d).replicas = 8;  // enough capacity for all
   const auto unserved = [](const Simulated& s) {
     double sum = 0;
     for (const auto& [load, ns] : s.done.front().services[0].time_ns) {
@@ -109,7 +110,7 @@ TEST(Failover, users_have_no_service_until_their_site_is_given_up) {
   const Simulated half(d, {.horizon = days(60)});
   const double blackouts = static_cast<double>(half.done.front().stories[0].blackouts);
   ASSERT_GT(blackouts, 1);
-  // Besides them only the first start, before any replica stood.
+  // The only others are those of the first start, before any replica was up.
   EXPECT_NEAR(unserved(half), blackouts * 30, 1 + 0.01 * blackouts);
   paired(d).zones[0].failover_after = minutes(5);
   const Simulated longer(d, {.horizon = days(60)});

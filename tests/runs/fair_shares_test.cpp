@@ -1,4 +1,4 @@
-// Who gets which of the fleet: fair share, qualities of service, partitions.
+// How the fleet is shared: fair share, qualities of service, partitions.
 #include <gtest/gtest.h>
 
 #include "twin/run/run_fixture.h"
@@ -12,7 +12,7 @@ double mean_wait(const processes::TaskOutcome& o) {
   return o.waits_s.empty() ? 0 : sum / static_cast<double>(o.waits_s.size());
 }
 
-// One tenant floods the fleet; with fair share the other's few jobs pass it.
+// One tenant floods the fleet; with fair share the other tenant's few jobs overtake it.
 TEST(FairShares, fair_share_starts_light_users_first) {
   const auto wait_of_the_small = [](bool fair) {
     design::Design d = world::sample_design();
@@ -35,8 +35,8 @@ TEST(FairShares, fair_share_starts_light_users_first) {
   EXPECT_LT(with, 0.5 * without) << without;
 }
 
-// Two streams of equal jobs on a full fleet: the QOS of the one comes first, may stop the other's,
-// and holds its users to one job each; the other's jobs end after half an hour.
+// Two streams of equal jobs on a full fleet. The QOS of one goes first, may preempt the other's
+// jobs, and limits its users to one job each; the other's jobs end after half an hour.
 TEST(FairShares, a_qos_sets_order_limits_preemption_and_end_of_jobs) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 4;
@@ -60,15 +60,15 @@ TEST(FairShares, a_qos_sets_order_limits_preemption_and_end_of_jobs) {
   EXPECT_GT(streams.back().stops, 50U);
   EXPECT_GT(streams.back().timed_out, 500U);
   EXPECT_GT(streams.back().finished, 500U);
-  // Without the QOS nobody is ended, and the first wait as the others do.
+  // Without the QOS no job is ended, and both streams wait equally.
   for (design::Workload& w : d.workloads) w.terms.qos.clear();
   const Simulated plain(d, {.horizon = days(40), .replications = 1});
   EXPECT_EQ(plain.done.front().streams.back().timed_out, 0U);
   EXPECT_GT(mean_wait(plain.done.front().streams.front()), 3 * mean_wait(streams.front()));
 }
 
-// Two nodes for jobs of the first partition, two for those of the second, which ends them after
-// half an hour. The first has work for six nodes: it fills its own, and leaves the second's alone.
+// Two nodes are for jobs of the first partition, two for those of the second, which ends them after
+// half an hour. The first has work for six nodes: it fills its own and does not use the second's.
 TEST(FairShares, jobs_run_in_their_partition) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 4;
@@ -86,20 +86,20 @@ TEST(FairShares, jobs_run_in_their_partition) {
   d.workloads = {jobs(144, "long", ""), jobs(4, "quick", "short")};
   const Simulated s(d, {.horizon = days(20), .replications = 1});
   const auto& streams = s.done.front().streams;
-  // At most two jobs of an hour at a time for 20 days.
+  // At most two one-hour jobs at a time for 20 days.
   EXPECT_LT(streams.front().finished, 2 * 24 * 20 * 1.15);
   EXPECT_GT(streams.front().finished, 2 * 24 * 20 * 0.85);
   EXPECT_EQ(streams.front().timed_out, 0U);
   EXPECT_LT(mean_wait(streams.back()), 60);
   EXPECT_GT(streams.back().timed_out, 10U);
-  // One that asks for more nodes than its partition has never starts, however idle the fleet is.
+  // A job that needs more nodes than its partition has never starts, even if the fleet is idle.
   std::get<design::Jobs>(d.workloads.back().task).sizes = {24};
   const Simulated wide(d, {.horizon = days(10), .replications = 1});
   EXPECT_GT(wide.done.front().streams.back().rejected, 10U);
   EXPECT_EQ(wide.done.front().streams.back().finished, 0U);
 }
 
-// A run of 120 hosts in a partition of 100: it says so, and does not blame a lack of work.
+// A run of 120 hosts in a partition of 100: the result says so, and does not blame a lack of work.
 TEST(FairShares, a_run_wider_than_its_partition_never_starts) {
   design::Design d = world::sample_design();
   d.scheduler.partitions = {{.name = "big", .fleet = d.fleet.front().name, .nodes = 100}};

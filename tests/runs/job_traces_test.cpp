@@ -1,5 +1,5 @@
-// Jobs of a trace and batches on a small fleet without faults, every wait by hand; and what a
-// simulation says of itself.
+// Jobs of a trace and batches on a small fleet without faults, with every wait computed by hand;
+// and what a simulation reports about itself.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -15,7 +15,7 @@ using cluster::Cause;
 
 namespace {
 
-// Two hosts of eight accelerators that never fail.
+// Two hosts with eight accelerators each, which never fail.
 design::Design two_hosts(design::Task task) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 2;
@@ -64,7 +64,7 @@ TEST(JobTraces, three_jobs_run_one_after_the_other) {
   EXPECT_NEAR(o.slowdowns[2], 1205 / 400.0, 1e-9);
   EXPECT_NEAR(t.gpu_seconds(Cause::productive), 16 * 1000 + 8 * 5 + 16 * 400, 1e-3);
   EXPECT_EQ(t.gpu_seconds(Cause::lost), 0);
-  // Eight stand free for the five seconds while the third waits for sixteen.
+  // Eight accelerators are free for five seconds while the third job waits for sixteen.
   EXPECT_NEAR(t.gpu_seconds(Cause::stranded), 8 * 5, 1e-3);
   EXPECT_NEAR(t.gpu_seconds(Cause::idle), 16 * 3600 - 22440 - 40, 1e-3);
   EXPECT_TRUE(t.first().is_sound);
@@ -92,7 +92,7 @@ TEST(JobTraces, a_job_wider_than_the_fleet_is_refused) {
   EXPECT_EQ(t.jobs().submitted, 2u);
 }
 
-// The second of three runs for longer than its QOS lets it: what it did is lost.
+// The second of three jobs exceeds the limit of its QOS, so its work is lost.
 TEST(JobTraces, a_job_ends_at_the_limit_of_its_qos) {
   const auto limited = [](design::Design& d) {
     d.scheduler.qos = {{.name = "short", .time_limit = seconds(300)}};
@@ -107,7 +107,7 @@ TEST(JobTraces, a_job_ends_at_the_limit_of_its_qos) {
   EXPECT_NEAR(t.gpu_seconds(Cause::productive), 16 * 300 + 4 * 100, 1e-3);
 }
 
-// 24 tasks of two hours, eight to a host: three elements on two hosts take four hours.
+// 24 tasks of two hours, eight per host, are three elements; two hosts take four hours for them.
 TEST(JobTraces, a_repeating_batch_may_miss_its_window) {
   const auto batch = [](Seconds window) {
     design::Batch b{.accelerator_hours = 48, .tasks = 24};

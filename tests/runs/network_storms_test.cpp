@@ -1,4 +1,5 @@
-// A NIC that pauses the network: who stands, for how long, and where that time is booked.
+// A NIC that pauses the network: which runs stop, for how long, and to which cause that time is
+// booked.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -15,7 +16,7 @@ using cluster::GpuTime;
 
 namespace {
 
-// Two runs side by side on RoCE, where nothing fails but NICs that pause.
+// Two runs next to each other on RoCE; the only faults are NICs that send pause frames.
 design::Design stormy(std::optional<bool> watchdog) {
   design::Design d = world::sample_design();
   d.fleet.front().failures = {.node_mtbf = years(1e6), .storm_mtbf = years(3)};
@@ -35,7 +36,7 @@ GpuTime all_time(const Replication& r) {
   return std::accumulate(r.gpu_time.begin(), r.gpu_time.end(), GpuTime{0});
 }
 
-TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stand) {
+TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stop) {
   design::Design d = stormy(true);
   d.fabric.compute.roce.watchdog_time = seconds(2);
   const Simulated s(d, {.horizon = days(50)});
@@ -50,12 +51,13 @@ TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stand) {
     ended += job.interruptions;
     paused_s += static_cast<double>(job.time_ns[at(Cause::paused)]) / 1e9;
   }
-  // Each strikes the host it is on, and with it at most one run; the other stands two seconds.
+  // Each fault affects the host that it is on, and through it at most one run; the other run stops
+  // for two seconds.
   EXPECT_LE(ended, storms);
   EXPECT_GT(paused_s, 0.2 * static_cast<double>(storms));
-  EXPECT_LE(paused_s, 4.0 * static_cast<double>(storms)) << "two runs at the most";
+  EXPECT_LE(paused_s, 4.0 * static_cast<double>(storms)) << "at most two runs";
   EXPECT_GT(r.gpu_time[at(Cause::paused)], GpuTime{0});
-  EXPECT_EQ(all_time(r), GpuTime{s.simulation.scenario().fleets[0].all_hosts()} *
+  EXPECT_EQ(all_time(r), GpuTime{s.simulation.scenario().fleets[world::kFirstFleet].all_hosts()} *
                              part.accelerators_per_host * 50 * 86400 * 1'000'000'000);
   EXPECT_TRUE(r.is_sound);
 }

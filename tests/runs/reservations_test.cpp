@@ -1,5 +1,5 @@
-// Jobs and windows on a queue's clock: none with a limit runs into a window, those that stay are
-// put back when one opens, guests are let in, and who waits says for what.
+// Jobs and reservations on a queue's clock: no job with a time limit runs into a reservation, jobs
+// without one are requeued when it begins, guests are admitted, and waiting jobs state the reason.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -69,7 +69,8 @@ class Yard final : public QueuePort, public sim::EventHandler {
     life.is_on = true;
     life.where.assign(where.begin(), where.end());
     life.end = kernel.schedule(kernel.now().after(life.run), sim::EventRank::finish, *this, 1, i);
-    // What is placed may be there, by the definition and not by the queue's mask.
+    // Whether a job may run on the nodes follows from the definition here, not from the queue's
+    // mask.
     for (std::size_t r = 0; r < book_.all().size(); ++r) {
       if ((life.ask.guest_of >> r & 1) != 0) continue;
       const auto w = book_.all()[r].window_after(kernel.now());
@@ -120,8 +121,8 @@ TEST(Reservations, a_job_that_would_overlap_a_reservation_waits_for_its_end) {
   for (const BackfillVariant v : kVariants) {
     SCOPED_TRACE(word_of(v));
     Yard yard(4, v, whole());
-    yard.add(seconds(10), job(1, seconds(90)), seconds(90));  // ends as it begins
-    yard.add(seconds(10), job(1, seconds(91)), seconds(20));  // its limit does not
+    yard.add(seconds(10), job(1, seconds(90)), seconds(90));  // ends when the reservation begins
+    yard.add(seconds(10), job(1, seconds(91)), seconds(20));  // its limit would end after that
     yard.kernel.run(SimTime::from(seconds(1000)));
     EXPECT_NEAR(yard.started(0), 10, v == BackfillVariant::slurm ? 31 : 0);
     EXPECT_GE(yard.started(1), 200);
@@ -140,7 +141,7 @@ TEST(Reservations, a_waiting_job_names_its_reservation) {
   EXPECT_NE(to_text(why, yard.kernel.now()).find("firmware"), std::string::npos);
 }
 
-// A run has no limit that counts: it starts, is put back as the window opens, and starts again.
+// A run without a limit starts, is requeued when the reservation begins, and starts again.
 TEST(Reservations, a_reservation_requeues_jobs_without_a_limit) {
   for (const BackfillVariant v : kVariants) {
     SCOPED_TRACE(word_of(v));
@@ -164,7 +165,7 @@ TEST(Reservations, a_reservation_requeues_jobs_without_a_limit) {
   }
 }
 
-// Two nodes stay open: a run that finds room there goes on beside the window.
+// Two nodes stay open: a run that fits there continues during the reservation.
 TEST(Reservations, hosts_outside_a_reservation_stay_in_use) {
   cluster::ReservationBook book;
   book.add({.name = "half",
@@ -178,13 +179,13 @@ TEST(Reservations, hosts_outside_a_reservation_stay_in_use) {
   yard.add(seconds(10), run, seconds(500));
   yard.kernel.run(SimTime::from(seconds(150)));
   EXPECT_EQ(yard.lives[0].stops, 1);
-  EXPECT_EQ(yard.started(0), 105);  // behind its requeue delay
+  EXPECT_EQ(yard.started(0), 105);  // after its requeue delay
 }
 
-// Orders that a Slurm 22.05.8 was asked for on four nodes, with maintenance of the last two from
-// 10 min to 70 min (select/linear, bf_interval 2 s, bf_resolution 1 s): who started at once, and
-// the start that squeue expected of the others. Ours are within two periods of its backfill, which
-// are thirty seconds each here.
+// Submissions to a Slurm 22.05.8 with four nodes and a maintenance reservation of the last two from
+// 10 min to 70 min (select/linear, bf_interval 2 s, bf_resolution 1 s): which jobs started at once,
+// and the start that squeue expected for the others. Our starts are within two of its backfill
+// periods, which are thirty seconds each here.
 struct SlurmOrder {
   int nodes;
   double limit_min;
@@ -205,25 +206,28 @@ void expect_slurms_starts(std::span<const SlurmOrder> jobs) {
   }
   yard.kernel.run(SimTime::from(hours(5)));
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    // Jobs use their limits here, so that they start when they were expected to.
+    // Here jobs run up to their limits, so that they start when they were expected to.
     EXPECT_NEAR(yard.started(i), jobs[i].start_s, 65) << "job " << i;
   }
 }
 
 TEST(Reservations, starts_match_slurm) {
-  // Three nodes for an hour wait for the window's end, and two pass them.
+  // A job on three nodes for an hour waits until the reservation ends, and one on two nodes
+  // overtakes it.
   const SlurmOrder wide[] = {{3, 60, 70 * 60}, {2, 60, 0}};
-  // Two nodes are taken for half an hour: one node for an hour waits for them and not for the
-  // window, two for five minutes fit before it, four wait for all.
+  // Two nodes are taken for half an hour. A job on one node for an hour waits for them and not for
+  // the reservation, one on two nodes for five minutes fits before it, and one on four nodes waits
+  // for everything.
   const SlurmOrder mixed[] = {{2, 30, 0}, {1, 60, 30 * 60}, {2, 5, 0}, {4, 20, 90 * 60}};
-  // Four nodes for nine minutes fit before it.
+  // A job on four nodes for nine minutes fits before it.
   const SlurmOrder narrow[] = {{4, 9, 0}};
   expect_slurms_starts(wide);
   expect_slurms_starts(mixed);
   expect_slurms_starts(narrow);
 }
 
-// Any jobs and windows: the port checks every start; all that could run have run at the end.
+// For any jobs and reservations the port checks every start; in the end all jobs that could run
+// have run.
 TEST(Reservations, random_jobs_avoid_reservations_and_all_finish) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     SCOPED_TRACE(seed);
@@ -259,7 +263,8 @@ TEST(Reservations, random_jobs_avoid_reservations_and_all_finish) {
   }
 }
 
-// Firmware on the whole fleet for four hours: the run is put back once, waits and goes on.
+// Firmware maintenance on the whole fleet for four hours: the run is requeued once, waits and
+// continues.
 TEST(Reservations, a_run_resumes_after_maintenance) {
   const auto lived = [](bool is_reserved) {
     design::Design d = world::sample_design();
@@ -276,7 +281,7 @@ TEST(Reservations, a_run_resumes_after_maintenance) {
   EXPECT_TRUE(kept.is_sound);
   EXPECT_EQ(plain.reserved_stops.front(), 0U);
   EXPECT_EQ(kept.reserved_stops.front(), 1U);
-  EXPECT_EQ(kept.jobs[0].interruptions, 0U);  // it was no fault
+  EXPECT_EQ(kept.jobs[0].interruptions, 0U);  // this was not a fault
   EXPECT_EQ(kept.jobs[0].restores, plain.jobs[0].restores + 1);
   const double lost_h = (plain.jobs[0].units - kept.jobs[0].units) / plain.jobs[0].units * 72;
   EXPECT_GT(lost_h, 4);

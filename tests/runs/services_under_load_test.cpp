@@ -1,4 +1,4 @@
-// What a service's router, talks, KV tier and autoscaler do to it in a run.
+// How a service's router, conversations, KV tier and autoscaler affect it in a run.
 #include <gtest/gtest.h>
 
 #include "model/jobs/build_machine.h"
@@ -29,7 +29,7 @@ design::Serve& talking(design::Design& d) {
   return std::get<design::Serve>(d.workloads.front().task);
 }
 
-// Of windows of one load, without a run around them.
+// Results of request windows at one load, without a surrounding run.
 struct Answered {
   double ttft = 0;
   double found = 0;
@@ -37,8 +37,7 @@ struct Answered {
 
   explicit Answered(const design::Design& d) {
     const machine::Machine m = jobs::build_machine(d, machine::known());
-    const processes::ServicePlan plan =
-        processes::service_plans(m, m.design().workloads.front(), false).front();
+    const processes::ServicePlan plan = plan_of(m);
     EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     const processes::ServiceWindows w = processes::simulate_windows(m.models(), plan.ask, high);
@@ -63,15 +62,15 @@ TEST(ServicesUnderLoad, plan_and_run_agree_on_cached_conversations) {
   for (const auto router : {catalog::ServeRouter::prefix, catalog::ServeRouter::round_robin}) {
     talking(d).router = router;
     const machine::Machine m = jobs::build_machine(d, machine::known());
-    const processes::ServicePlan plan =
-        processes::service_plans(m, m.design().workloads.front(), false).front();
+    const processes::ServicePlan plan = plan_of(m);
     EXPECT_NEAR(plan.ask.query.request.cached_share, Answered(d).found, 0.12) << word_of(router);
   }
 }
 
 TEST(ServicesUnderLoad, a_kv_tier_shortens_first_tokens_if_fetching_is_faster) {
   design::Design d = talking_design();
-  talking(d).arrivals.think_time = minutes(2);  // longer than the device keeps a talk
+  talking(d).arrivals.think_time = minutes(2);  // longer than the device keeps the KV cache of a
+                                                // conversation
   talking(d).arrivals.input_tokens = 2500;
   talking(d).arrivals.rate = PerSecond(2);
   talking(d).replicas = 2;
@@ -81,7 +80,7 @@ TEST(ServicesUnderLoad, a_kv_tier_shortens_first_tokens_if_fetching_is_faster) {
   const Answered host(d);
   EXPECT_GT(host.fetched, 0.1);
   EXPECT_LT(host.ttft, bare.ttft);
-  // A tier that is slower than computing again is left alone, and moves nothing.
+  // A tier that is slower than recomputing is not used, and no bytes are moved.
   d.storage.push_back({.name = "slow", .tier = design::Tier::cold});
   d.storage.back().read = megabytes(20) / seconds(1);
   d.storage.back().capacity = terabytes(100);
@@ -91,15 +90,14 @@ TEST(ServicesUnderLoad, a_kv_tier_shortens_first_tokens_if_fetching_is_faster) {
   EXPECT_EQ(slow.ttft, bare.ttft);
 }
 
-// What a response cache answers reaches no replica.
+// Requests answered by a response cache reach no replica.
 TEST(ServicesUnderLoad, a_response_cache_leaves_replicas_the_rest) {
   design::Design d = talking_design();
   talking(d).arrivals.turns = 1;
   talking(d).arrivals.think_time.reset();
   const auto plan = [](const design::Design& of) {
     const machine::Machine m = jobs::build_machine(of, machine::known());
-    const processes::ServicePlan p =
-        processes::service_plans(m, m.design().workloads.front(), false).front();
+    const processes::ServicePlan p = plan_of(m);
     return std::pair(p.job.day, p.ask.high);
   };
   const auto alone = plan(d);
@@ -151,7 +149,8 @@ TEST(ServicesUnderLoad, an_autoscaler_holds_fewer_accelerators_and_answers_later
             fixed.done.front().services.front().standing_ns * 8 / 10);
 }
 
-// Zones share the bounds out by their traffic; a small one may have fewer than the least of all.
+// Zones divide the bounds according to their traffic; a small zone may have fewer replicas than the
+// service's minimum.
 TEST(ServicesUnderLoad, each_zone_follows_its_own_load) {
   design::Design d = swinging_design();
   talking(d).replicas.reset();
@@ -162,7 +161,7 @@ TEST(ServicesUnderLoad, each_zone_follows_its_own_load) {
                       {.site = site, .fleet = fleet, .share = 0.3}};
   const machine::Machine m = jobs::build_machine(d, machine::known());
   const std::vector<processes::ServicePlan> zones =
-      processes::service_plans(m, m.design().workloads.front());
+      processes::service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m);
   ASSERT_EQ(zones.size(), 2U);
   EXPECT_EQ(zones[0].replicas, 7);
   EXPECT_EQ(zones[0].least, 4);
@@ -171,7 +170,7 @@ TEST(ServicesUnderLoad, each_zone_follows_its_own_load) {
   EXPECT_TRUE(zones[1].windows.rise.has_value());
 }
 
-// At night fewer stand than at the day's peak, and never fewer than the least.
+// At night there are fewer replicas than at the day's peak, and never fewer than the minimum.
 TEST(ServicesUnderLoad, replicas_follow_the_hours) {
   design::Design d = swinging_design();
   talking(d).replicas.reset();

@@ -1,4 +1,4 @@
-// Faults that take many hosts, and hosts that fail by their age, beside what the review expects.
+// Faults that affect many hosts, and hosts that fail by age, compared with what the review expects.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -17,7 +17,7 @@ using cluster::Cause;
 
 namespace {
 
-// Nothing fails but what a test says.
+// Nothing fails except what a test configures.
 design::Design sound_design() {
   design::Design d = world::sample_design();
   d.fleet.front().failures = {.node_mtbf = years(1e6)};
@@ -40,7 +40,8 @@ TEST(SharedParts, a_leaf_switch_fault_interrupts_a_run_once) {
   const Replication& r = s.done.front();
   const std::uint64_t faults = faults_of(r, "leaf switch");
   EXPECT_GT(faults, 3U);
-  // The run spans all leaves: each fault ends it, but for those that strike while it waits for one.
+  // The run spans all leaves: each fault ends it, except faults that occur while it waits for a
+  // leaf.
   EXPECT_LE(r.jobs.front().interruptions, faults);
   EXPECT_GE(r.jobs.front().interruptions * 2, faults);
   EXPECT_EQ(std::accumulate(r.faults.begin(), r.faults.end(), std::uint64_t{0}), faults);
@@ -48,7 +49,7 @@ TEST(SharedParts, a_leaf_switch_fault_interrupts_a_run_once) {
   EXPECT_TRUE(r.gpu_time[at(Cause::repair)] > 0);
 }
 
-// Of parts that fail seldom, as many strike as the review's rate says.
+// Parts that fail rarely fail as often as the review's rate says.
 TEST(SharedParts, shared_parts_fail_as_often_as_planned) {
   design::Design d = sound_design();
   d.fleet.front().failures.leaf_mtbf = days(400);
@@ -74,7 +75,7 @@ TEST(SharedParts, shared_parts_fail_as_often_as_planned) {
   EXPECT_NEAR(strikes / expected, 1, 3 / std::sqrt(expected) + 0.05);
 }
 
-TEST(SharedParts, hosts_of_a_part_come_back_together) {
+TEST(SharedParts, hosts_of_a_shared_part_return_together) {
   design::Design d = sound_design();
   d.fleet.front().spares = 0;
   d.fleet.front().failures.pdu_mtbf = days(100);
@@ -100,7 +101,7 @@ TEST(SharedParts, hosts_of_a_part_come_back_together) {
   EXPECT_GT(back.size(), 2U);
   double hosts_back = 0;
   for (const auto& [at, hosts] : back) hosts_back += hosts;
-  // Some six outages of four hours on average, exponential.
+  // About six outages of four hours on average, exponentially distributed.
   EXPECT_GT(out / hosts_back, hours(1));
   EXPECT_LT(out / hosts_back, hours(12));
   for (const auto& [at, hosts] : away) EXPECT_EQ(hosts % group, 0) << at;

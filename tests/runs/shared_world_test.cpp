@@ -1,4 +1,4 @@
-// What holds of every run, whatever the design and the faults: drawn at random, and looked at from
+// What holds for every run, whatever the design and the faults: drawn at random, and checked from
 // inside while it runs.
 #include <gtest/gtest.h>
 
@@ -25,8 +25,7 @@ using cluster::kShares;
 
 namespace {
 
-// A network that is no transformer: its latencies are closed forms, which a test of books can
-// spare.
+// A network that is not a transformer: its latencies are closed forms, which keeps this test fast.
 design::Serve small_service(int replicas, double rate) {
   design::Serve serve;
   serve.network = design::PlainNetwork{.params = 1e8, .forward = Flops(1e13)};
@@ -115,8 +114,8 @@ design::Design any_work(RandomStream& random) {
   return d;
 }
 
-// Every slot of every host has one holder at the most, and every job that runs has all it asked
-// for.
+// Every slot of every host has at most one holder, and every running job has everything it
+// requested.
 void look_at(world::FleetState& fleet) {
   const cluster::Queue& queue = fleet.queue();
   std::set<cluster::JobIndex> running;
@@ -145,7 +144,7 @@ void look_at(world::FleetState& fleet) {
   for (const cluster::JobIndex job : running) {
     int held = 0;
     for (const cluster::NodeShare& share : queue.job(job).shares) held += share.gpus;
-    EXPECT_EQ(held, queue.job(job).ask.gpus) << "a gang runs in part";
+    EXPECT_EQ(held, queue.job(job).ask.gpus) << "only part of a gang is running";
   }
   EXPECT_EQ(running.size(), queue.running());
 }
@@ -157,7 +156,7 @@ void expect_all_jobs(const processes::TaskOutcome& o) {
 
 void expect_whole_books(world::World& world, Seconds horizon) {
   EXPECT_TRUE(world.is_sound());
-  for (std::size_t f = 0; f < world.fleets(); ++f) {
+  for (const design::FleetIndex f : world.fleets()) {
     const GpuLedger& book = world.fleet(f).slots().ledger();
     GpuTime all = 0;
     for (const GpuTime t : book.booked()) {
@@ -168,12 +167,12 @@ void expect_whole_books(world::World& world, Seconds horizon) {
   }
 }
 
-// What the book calls lost is what runs and jobs say that they do again.
+// The time booked as lost equals the work that runs and jobs report as repeated.
 void expect_lost_work_is_booked(processes::PopulatedWorld& populated,
                                 const processes::Scenario& scenario) {
   world::World& world = populated.world;
   double booked = 0;
-  for (std::size_t f = 0; f < world.fleets(); ++f) {
+  for (const design::FleetIndex f : world.fleets()) {
     booked += static_cast<double>(world.fleet(f).slots().ledger().booked()[at(Cause::lost)]) / 1e9;
   }
   double told = 0;
@@ -205,12 +204,13 @@ void expect_all_faults(processes::PopulatedWorld& populated) {
             world.faults().faults() + world.host_lives().silent());
 }
 
-// A scheduler that looks at power never lets the feed be passed, whatever phases meet.
+// A power-aware scheduler never exceeds the limit of the feed, whatever phases coincide.
 void expect_within_feed(world::World& world) {
-  const facility::PowerRoom* room = world.meters().room(0);
+  const facility::PowerRoom* room = world.meters().room(world::kFirstSite);
   if (room == nullptr) return;
-  const world::FleetPart& part = world.fleet(0).part();
-  const Watts rise = world.meters().site(0).highest - part.host_power.idle * part.all_hosts();
+  const world::FleetPart& part = world.fleet(world::kFirstFleet).part();
+  const Watts rise =
+      world.meters().site(world::kFirstSite).highest - part.host_power.idle * part.all_hosts();
   EXPECT_LE(rise.base(), std::max(0.0, (room->feed / room->pue - room->always).base()) + 1);
 }
 
@@ -226,7 +226,7 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
     processes::PopulatedWorld populated(scenario, random.next(), &recorder);
     world::World& world = populated.world;
     world.run([&] {
-      for (std::size_t f = 0; f < world.fleets(); ++f) look_at(world.fleet(f));
+      for (const design::FleetIndex f : world.fleets()) look_at(world.fleet(f));
       return true;
     });
     expect_whole_books(world, horizon);
@@ -241,7 +241,7 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
       const auto& time = p->outcome().time_ns;
       EXPECT_EQ(std::accumulate(time.begin(), time.end(), std::int64_t{0}), p->outcome().span_ns);
     }
-    // Energy is the integral of power, and every accelerator is in one share of the series.
+    // Energy is the integral of power, and every accelerator is in exactly one share of the series.
     const world::Series series = recorder.series(sim::SimTime::from(horizon));
     const auto integral = [&](std::size_t column) {
       double sum = 0;
@@ -251,18 +251,19 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
       }
       return sum;
     };
-    EXPECT_NEAR(integral(kShares) / world.meters().site(0).energy.base(), 1, 1e-9);
+    EXPECT_NEAR(integral(kShares) / world.meters().site(world::kFirstSite).energy.base(), 1, 1e-9);
     double shares = 0;
     for (std::size_t c = 0; c < kShares; ++c) shares += integral(c);
     const double all =
-        static_cast<double>(world.fleet(0).slots().ledger().accelerators()) * horizon.base();
+        static_cast<double>(world.fleet(world::kFirstFleet).slots().ledger().accelerators()) *
+            horizon.base();
     EXPECT_NEAR(shares / all, 1, 1e-9);
     if (testing::Test::HasFailure()) return;
   }
 }
 
-// A host of a run goes wrong in silence after two hours of steps, the run's processes die after
-// four, and a second later, while that is being noticed, the bad host is found.
+// A host of a run fails silently after two hours of steps. After four hours the run's processes
+// die, and a second later, while that is being detected, the bad host is found.
 class SilentThenFound final : public sim::EventHandler {
  public:
   explicit SilentThenFound(world::World& world) : world_(world) {
@@ -272,10 +273,10 @@ class SilentThenFound final : public sim::EventHandler {
   ~SilentThenFound() { world_.kernel().forget(*this); }
 
   void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) override {
-    const cluster::Queue& queue = world_.fleet(0).queue();
+    const cluster::Queue& queue = world_.fleet(world::kFirstFleet).queue();
     const auto& shares = queue.job(queue.running_jobs().front().job).shares;
     if (kernel.now() == sim::SimTime::from(hours(2))) {
-      world_.faults().corrupt(0, world::host_at(shares.front().node));
+      world_.faults().corrupt(world::kFirstFleet, world::host_at(shares.front().node));
     } else if (kernel.now() == sim::SimTime::from(hours(4))) {
       world_.faults().strike(
           0, world::host_at(shares.back().node),
@@ -295,8 +296,8 @@ class SilentThenFound final : public sim::EventHandler {
   world::World& world_;
 };
 
-// The crash alone costs less than one interval of five minutes; what was saved in the two hours of
-// silence is lost when the host is found, on all slots of the run and to the last one.
+// The crash alone costs less than one interval of five minutes. What was saved during the two hours
+// of silent failure is lost when the host is found, on all slots of the run.
 TEST(World, work_spoilt_by_a_silent_fault_is_booked_as_lost) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 12;
@@ -319,7 +320,7 @@ TEST(World, work_spoilt_by_a_silent_fault_is_booked_as_lost) {
   expect_lost_work_is_booked(populated, scenario);
 }
 
-// A run on eight hosts of which one dies after four hours, in replicas of a host each.
+// A run on eight hosts with one replica per host; one host dies after four hours.
 design::Design eight_replicas(std::optional<int> min_replicas, Seconds repair) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 8;
@@ -342,7 +343,7 @@ class OneHostDies final : public sim::EventHandler {
   }
   ~OneHostDies() { world_.kernel().forget(*this); }
   void on_event(sim::Kernel&, std::uint32_t, std::uint64_t) override {
-    world_.faults().strike(0, world::HostIndex(3),
+    world_.faults().strike(world::kFirstFleet, world::HostIndex(3),
                            {.name = "dies", .scope = failure::FaultScope::host, .keeps_disk = true},
                            0);
   }
@@ -369,7 +370,8 @@ double hours_of(const processes::JobOutcome& o, Cause cause) {
   return static_cast<double>(o.time_ns[at(cause)]) / 3600e9;
 }
 
-// What it shrinks by is whole hosts that hold whole replicas; what cannot be cut so is refused.
+// It shrinks by whole hosts that hold whole replicas; a run that cannot be divided like this is
+// refused.
 TEST(World, an_elastic_run_is_divided_into_whole_hosts) {
   const auto job = [](int tp, int pp, int dp, int min_replicas) {
     design::Design d = eight_replicas(min_replicas, hours(1));
@@ -382,16 +384,16 @@ TEST(World, an_elastic_run_is_divided_into_whole_hosts) {
   EXPECT_EQ(wide.elastic->units, 4);
   EXPECT_EQ(wide.elastic->lost_with(1), 0.25);
   EXPECT_EQ(wide.elastic->lost_with(3), 0.5);
-  EXPECT_EQ(wide.elastic->lost_with(5), 1);  // one replica is left, and it wants two
+  EXPECT_EQ(wide.elastic->lost_with(5), 1);  // one replica is left, but the minimum is two
   const jobs::TrainJob narrow = job(2, 1, 32, 9);
   EXPECT_EQ(narrow.elastic->unit_hosts, 1);
-  EXPECT_EQ(narrow.elastic->least, 3);  // four a host
+  EXPECT_EQ(narrow.elastic->least, 3);  // four per host
   EXPECT_NE(job(8, 1, 8, 9).infeasible.find("min_replicas is 9, and its layout has 8"),
             std::string::npos);
 }
 
-// The host never comes back. A rigid run stands from the fourth hour on; one that may go on with
-// six of its eight replicas does seven eighths of the rest of its work.
+// The host never comes back. A rigid run stops after the fourth hour; one that may continue with
+// six of its eight replicas does seven eighths of its remaining work.
 TEST(World, an_elastic_run_continues_with_fewer_replicas) {
   const processes::JobOutcome rigid = outcome_of_one_loss({}, years(100));
   EXPECT_GT(hours_of(rigid, Cause::no_host), 99);
@@ -400,17 +402,17 @@ TEST(World, an_elastic_run_continues_with_fewer_replicas) {
   EXPECT_EQ(o.grows, 0U);
   EXPECT_EQ(o.interruptions, 1U);
   EXPECT_EQ(hours_of(o, Cause::no_host), 0);
-  // The hundred hours that are left, less saves and the way back.
+  // The remaining hundred hours, less saves and the restart.
   EXPECT_NEAR(hours_of(o, Cause::shrunk) * 8, 100, 1.5);
   EXPECT_NEAR(hours_of(o, Cause::productive), 4 + 100 * 7 / 8.0, 1.5);
   EXPECT_NEAR(o.units / rigid.units,
               hours_of(o, Cause::productive) / hours_of(rigid, Cause::productive), 1e-6);
-  // With all eight wanted it is as rigid.
+  // If all eight are required, it behaves like the rigid run.
   EXPECT_GT(hours_of(outcome_of_one_loss(8, years(100)), Cause::no_host), 99);
 }
 
-// The host is mended after an hour or so: the run takes it in behind the next save and loses no
-// work by that.
+// The host is repaired after about an hour: the run adds it after the next save and loses no work
+// by doing so.
 TEST(World, a_run_grows_again_when_its_host_is_back) {
   const processes::JobOutcome o = outcome_of_one_loss(6, hours(1));
   EXPECT_EQ(o.shrinks, 1U);
@@ -423,8 +425,9 @@ TEST(World, a_run_grows_again_when_its_host_is_back) {
   EXPECT_EQ(o.time_ns[at(Cause::lost)], never_back.time_ns[at(Cause::lost)]);
 }
 
-// Hosts fail and are mended all the time: what the run gives away for want of hosts is what the
-// closed form says, Poisson hosts in repair and an eighth of the rate each.
+// Hosts fail and are repaired all the time. The work lost because hosts are missing matches the
+// closed form: the number of hosts in repair is Poisson distributed, and each costs an eighth of
+// the rate.
 TEST(World, time_without_hosts_matches_the_closed_form) {
   design::Design d = eight_replicas(2, days(6));
   d.fleet.front().failures.node_mtbf = days(80);
@@ -437,7 +440,8 @@ TEST(World, time_without_hosts_matches_the_closed_form) {
   EXPECT_NEAR(without / expected, 1, 0.15) << expected;
 }
 
-// One queue, one kind of job, no faults: M/M/c waits as Erlang's C says (here 0.75 of 8 servers).
+// One queue, one kind of job, no faults: M/M/c waits match Erlang's C formula (here 0.75 load of 8
+// servers).
 TEST(World, a_stream_waits_as_queueing_theory_says) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 8;
@@ -448,8 +452,8 @@ TEST(World, a_stream_waits_as_queueing_theory_says) {
   d.workloads.front() = {.terms = {.name = "users"}, .task = jobs};
   const Simulated s(d, {.horizon = years(1)});
   const processes::TaskOutcome& o = s.done.front().streams.front();
-  // Log-normal times of variation 3 instead of exponential ones: about (1 + 9) / 2 times as long
-  // (Allen and Cunneen), and less where servers are many.
+  // With log-normal times of variation 3 instead of exponential ones, waits are about (1 + 9) / 2
+  // times as long (Allen and Cunneen), and less with many servers.
   const double mmc = 0.357 / (8 * (1 - 0.75)) * 3600;
   double mean = 0;
   for (const double w : o.waits_s) mean += w / static_cast<double>(o.waits_s.size());
@@ -457,8 +461,8 @@ TEST(World, a_stream_waits_as_queueing_theory_says) {
   EXPECT_LT(mean, 6 * mmc);
 }
 
-// A run that is given nodes by number finds them whatever comes first; who has none shares the
-// rest.
+// A run with guaranteed nodes gets them whatever is submitted first; runs without a guarantee share
+// the rest.
 TEST(World, a_guarantee_of_nodes_is_kept) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 16;
@@ -474,7 +478,7 @@ TEST(World, a_guarantee_of_nodes_is_kept) {
   const Replication& r = s.done.front();
   EXPECT_EQ(r.jobs.front().runs_started, 1U);
   EXPECT_GT(r.jobs.front().goodput(), 0.9);
-  // The jobs keep the other half busy and no more of it.
+  // The jobs keep the other half busy and use no more than that.
   const auto& time = r.fleet_time.front();
   EXPECT_LT(static_cast<double>(time[at(Cause::idle)] + time[at(Cause::stranded)]) /
                 (128.0 * days(4).base() * 1e9),
@@ -489,7 +493,7 @@ struct PowerRun {
   std::uint64_t finished = 0;
 };
 
-// Jobs of half a fleet behind a feed.
+// Jobs of half the fleet each, behind a feed with limited power.
 PowerRun behind_feed(Watts feed, bool power_aware) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 16;
@@ -508,13 +512,13 @@ PowerRun behind_feed(Watts feed, bool power_aware) {
   world.run({});
   expect_within_feed(world);
   PowerRun run{.rise_of_host = facility::rise_of(scenario.fleets.front().host_power),
-               .highest = world.meters().site(0).highest,
+               .highest = world.meters().site(world::kFirstSite).highest,
                .finished = populated.processes.streams().front()->outcome().finished};
-  if (world.meters().room(0)) run.room = *world.meters().room(0);
+  if (world.meters().room(world::kFirstSite)) run.room = *world.meters().room(world::kFirstSite);
   return run;
 }
 
-// Power for one and a half of the two that would run.
+// Enough power for one and a half of the two jobs that would run.
 TEST(World, jobs_wait_for_the_power_of_their_site) {
   const PowerRun ample = behind_feed(megawatts(10), true);
   const Watts feed = (ample.room.always + ample.rise_of_host * 12) * ample.room.pue;
@@ -526,7 +530,8 @@ TEST(World, jobs_wait_for_the_power_of_their_site) {
   EXPECT_GT(held.finished, 10U);
 }
 
-// Spot hosts are announced: a save that is safe within the notice loses no more than that.
+// The loss of a spot host is announced: with a save that is safe within the notice, little work is
+// lost.
 TEST(World, an_announced_spot_loss_costs_less_work) {
   const auto lost = [](Seconds notice) {
     design::Design d = world::sample_design();
@@ -555,7 +560,7 @@ TEST(World, a_service_loses_replicas_with_their_hosts) {
   d.workloads.front() = {.terms = {.name = "ranking"}, .task = small_service(40, 400)};
   const Simulated s(d, {.horizon = days(30)});
   const processes::ServiceOutcome& o = s.done.front().services.front();
-  EXPECT_GT(o.faults, 100U);  // about sixty hosts, eight replicas on most
+  EXPECT_GT(o.faults, 100U);  // about sixty hosts, most with eight replicas
   EXPECT_GT(o.down_ns, 0);
   const ByCause<GpuTime>& time = s.done.front().gpu_time;
   EXPECT_TRUE(time[at(Cause::productive)] > 0);

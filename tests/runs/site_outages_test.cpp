@@ -1,4 +1,4 @@
-// Outages, cooling units and hot hours: what they take of a run, and where it is booked.
+// Outages, cooling units and hot hours: what they cost a run, and to which cause it is booked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using cluster::GpuTime;
 
 namespace {
 
-// Nothing fails but what a test says.
+// Nothing fails except what a test configures.
 design::Design calm() {
   design::Design d = world::sample_design();
   d.fleet.front().failures = {.node_mtbf = years(1e6)};
@@ -34,7 +34,7 @@ GpuTime booked(const Replication& r) {
   return std::accumulate(r.gpu_time.begin(), r.gpu_time.end(), GpuTime{0});
 }
 
-TEST(SiteOutages, without_backup_every_outage_takes_the_hosts) {
+TEST(SiteOutages, without_backup_every_outage_stops_the_hosts) {
   design::Design d = calm();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(2);
@@ -44,7 +44,7 @@ TEST(SiteOutages, without_backup_every_outage_takes_the_hosts) {
   EXPECT_GT(story.outages, 4U);
   EXPECT_EQ(story.blackouts, story.outages);
   EXPECT_EQ(r.jobs.front().interruptions, story.blackouts) << "all its hosts at once are one fault";
-  // All hosts, for as long as it was dark, to the nanosecond.
+  // All hosts, for the whole time that the site was dark, to the nanosecond.
   const world::FleetPart& part = s.simulation.scenario().fleets.front();
   const GpuTime dark = GpuTime{part.all_hosts()} * part.accelerators_per_host * story.dark_ns;
   EXPECT_TRUE(r.gpu_time[at(Cause::power)] == dark);
@@ -63,7 +63,7 @@ TEST(SiteOutages, a_host_without_power_draws_nothing) {
   const world::FleetPart& part = dark.simulation.scenario().fleets.front();
   const double dark_s = static_cast<double>(story.dark_ns) / 1e9;
   ASSERT_GT(dark_s, 86400);
-  // At least what the hosts draw idle is saved for as long.
+  // At least the idle energy of the hosts is saved during that time.
   EXPECT_LT(dark.done.front().sites.front().it_energy.base(),
             lit.done.front().sites.front().it_energy.base() -
                 part.host_power.idle.base() * part.all_hosts() * dark_s);
@@ -81,7 +81,7 @@ TEST(SiteOutages, batteries_and_generators_bridge_an_outage) {
   EXPECT_EQ(r.stories.front().blackouts, 0U);
   EXPECT_EQ(r.jobs.front().interruptions, 0U);
   EXPECT_TRUE(r.gpu_time[at(Cause::power)] == 0);
-  // Twelve seconds without pumps warm the loop, and not to its margin.
+  // Twelve seconds without pumps warm the loop, but not to its margin.
   EXPECT_GT(r.stories.front().warmest_k, 1);
   EXPECT_LT(r.stories.front().warmest_k, facility::kLoopMarginK);
   EXPECT_EQ(r.stories.front().throttled_ns, 0);
@@ -98,7 +98,7 @@ TEST(SiteOutages, a_slow_generator_lets_the_racks_overheat) {
   EXPECT_EQ(r.stories.front().blackouts, 0U);
   EXPECT_GT(r.stories.front().throttled_ns, 0);
   EXPECT_GT(r.jobs.front().time_ns[at(Cause::heat)], 0);
-  // Nothing is carried: the run stands for as long as it is throttled.
+  // Nothing is cooled: the run stops for as long as it is throttled.
   EXPECT_EQ(r.jobs.front().time_ns[at(Cause::heat)], r.stories.front().throttled_ns);
   EXPECT_TRUE(booked(r) == whole_time(s, days(100)));
 }
@@ -118,7 +118,7 @@ TEST(SiteOutages, losing_more_cooling_units_than_spares_slows_the_run) {
   EXPECT_GT(slow.time_ns[at(Cause::heat)], 0);
   EXPECT_EQ(fast.time_ns[at(Cause::heat)], 0);
   EXPECT_LT(slow.units, fast.units);
-  // Slowed, not stopped: it loses less than the time that it is throttled.
+  // It is slowed down, not stopped: it loses less than the time for which it is throttled.
   EXPECT_LT(slow.time_ns[at(Cause::heat)], bare.done.front().stories.front().throttled_ns);
 }
 
@@ -132,7 +132,7 @@ TEST(SiteOutages, hot_hours_slow_the_run) {
   d.sites.front().cooling_design = 35;
   const Simulated s(d, {.horizon = days(10)});
   const Replication& r = s.done.front();
-  // Of the ten days' hot quarter, but for the minutes that the loop takes to warm.
+  // The hot quarter of the ten days, less the minutes that the loop takes to warm up.
   EXPECT_NEAR(static_cast<double>(r.stories.front().throttled_ns) / 1e9, 10 * 6 * 3600.0,
               10 * 1200.0);
   EXPECT_GT(r.jobs.front().time_ns[at(Cause::heat)], 0);

@@ -1,4 +1,4 @@
-// Outages and heat of a site, second by second, from the draws that its streams give.
+// Outages and heat of a site, second by second, from the values that its random streams give.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,11 +18,12 @@ using cluster::Cause;
 
 namespace {
 
-// Eight of ten hosts step, 100 s of 107, at 0.5 of full draw and 0.3 at 0.57 of it.
+// Eight of ten hosts step for 100 s of every 107: half of this time at full draw, 0.3 of it at
+// 0.57.
 constexpr double kStepRise = 8000 * (100.0 / 107 * (0.5 + 0.3 * 0.57) + 7.0 / 107 * 0.15);
 constexpr double kStepping = 10 * 2000 + 8 * kStepRise;
 
-// The first outage: when, and for how long.
+// Start and length of the first outage.
 struct FirstOutage {
   double at = 0;
   double length = 0;
@@ -41,7 +42,7 @@ design::Design failing_utility() {
   return d;
 }
 
-// Work of a stretch of cycles, and what its saves took.
+// Work done in a series of cycles, and the time of its saves.
 struct Stretch {
   double work = 0, saves = 0, kept = 0;
 
@@ -63,7 +64,7 @@ TEST(SiteOutagesTimed, without_backup_hosts_stop_with_the_utility) {
   EXPECT_EQ(story.outages, 1U);
   EXPECT_EQ(story.blackouts, 1U);
   EXPECT_NEAR(static_cast<double>(story.dark_ns) / 1e9, out.length, 1e-6);
-  // Seen at once; requeued for 65 s, without hosts until the power is back.
+  // Detected at once; requeued for 65 s, then without hosts until the power is back.
   const Stretch before(out.at - 45);
   const JobOutcome& o = t.outcome();
   EXPECT_EQ(o.interruptions, 1U);
@@ -80,8 +81,8 @@ TEST(SiteOutagesTimed, without_backup_hosts_stop_with_the_utility) {
   expect_s(Cause::productive, before.kept + 30);
   expect_s(Cause::heat, 0);
   EXPECT_NEAR(t.booked_s(Cause::power), 80 * out.length, 1e-3);
-  // Hosts that read their copy draw 0.15 of the rise.
-  EXPECT_NEAR(world.meters().site(0).energy.base() /
+  // Hosts that read their copy draw 0.15 of the rise above idle.
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).energy.base() /
                   (20000 * (45 + 58) + 8 * 1200 * 13 + kStepping * (out.at - 45 + 30)),
               1, 1e-9);
   EXPECT_EQ(world.faults().faults(), 1U);
@@ -92,11 +93,11 @@ TEST(SiteOutagesTimed, without_backup_hosts_stop_with_the_utility) {
     EXPECT_NEAR(e.at.seconds().base(), out.at, 1e-6);
     ++told;
   }
-  EXPECT_EQ(told, 2U) << "of the site and of its fleet";
+  EXPECT_EQ(told, 2U) << "one event for the site and one for its fleet";
 }
 
-// Ten minutes of nameplate last longer at what is drawn; then it is dark until a generator carries
-// it, or the utility does.
+// A battery for ten minutes at nameplate lasts longer at the actual draw. After that the site is
+// dark until a generator or the utility supplies it.
 TEST(SiteOutagesTimed, a_battery_lasts_longer_at_a_lower_draw) {
   const FirstOutage out;
   for (const bool has_generator : {true, false}) {
@@ -104,7 +105,7 @@ TEST(SiteOutagesTimed, a_battery_lasts_longer_at_a_lower_draw) {
     d.sites.front().battery = seconds(600);
     if (has_generator) d.sites.front().generator = seconds(2000);
     TimedTrain t(Seconds(out.at + out.length + 10), d);
-    const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+    const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
     const double share =
         (kStepping + load.constant.base()) / (load.hosts_nameplate + load.constant).base();
     ASSERT_LT(share, 1);
@@ -118,7 +119,7 @@ TEST(SiteOutagesTimed, a_battery_lasts_longer_at_a_lower_draw) {
   }
 }
 
-// Still dark at the end.
+// The outage has not ended when the run ends.
 TEST(SiteOutagesTimed, an_outage_that_has_not_ended_is_counted) {
   const FirstOutage out;
   TimedTrain t(Seconds(out.at + 500), failing_utility());
@@ -126,23 +127,24 @@ TEST(SiteOutagesTimed, an_outage_that_has_not_ended_is_counted) {
   EXPECT_EQ(t.world->site_lives().stories().front().blackouts, 1U);
   EXPECT_NEAR(static_cast<double>(t.world->site_lives().stories().front().dark_ns) / 1e9, 500,
               1e-6);
-  EXPECT_TRUE(t.world->site_lives().is_dark(0));
+  EXPECT_TRUE(t.world->site_lives().is_dark(world::kFirstSite));
 }
 
-// The plant is built for the nameplate; its loop holds 0.7 l a kW of 60 / 15.2 kJ/K a litre.
+// The plant is built for the nameplate; its loop holds 0.7 l per kW of nameplate, at 60 / 15.2 kJ/K
+// per litre.
 double loop_j_per_k(const machine::SiteLoad& load) {
   return 0.7 * (load.hosts_nameplate + load.constant).base() / 1000 * 60e3 / 15.2;
 }
 
-// Batteries carry the hosts, nobody the pumps: the loop is 10 K warmer, and the run stands until a
-// generator cools it again.
+// Batteries supply the hosts but not the pumps: the loop gets 10 K warmer, and the run stops until
+// a generator powers the cooling again.
 TEST(SiteOutagesTimed, a_loop_without_pumps_stops_the_run_at_its_temperature_margin) {
   const FirstOutage out;
   design::Design d = failing_utility();
   d.sites.front().battery = hours(10);
   d.sites.front().generator = seconds(900);
   TimedTrain t(Seconds(out.at + 1000), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+  const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
   t.run();
   const double hot = 10 * loop_j_per_k(load) / (kStepping + load.constant.base());
   const world::SiteStory story = t.world->site_lives().stories().front();
@@ -160,26 +162,27 @@ TEST(SiteOutagesTimed, a_cooling_loop_keeps_its_heat_between_outages) {
   design::Design d = failing_utility();
   d.sites.front().battery = hours(10);
   TimedTrain t(Seconds(out.at + 10), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+  const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
   t.run();
   EXPECT_NEAR(t.world->site_lives().stories().front().warmest_k,
               10 * (kStepping + load.constant.base()) / loop_j_per_k(load), 1e-6);
   EXPECT_EQ(t.world->site_lives().stories().front().throttled_ns, 0);
 }
 
-// What a run loses where the plant carries this part of what is drawn.
+// Returns the share of its speed that a run loses if the plant can cool only this share of the
+// draw.
 double lost_at(const world::FleetPart& part, double carried) {
   const double cap = facility::accelerator_cap(part.host_power, part.host_power.peak * carried);
   return cap < facility::kLowestCap ? 1
                                     : 1 - facility::capped_speed(cap, facility::Boundness::compute);
 }
 
-// Four units carry the nameplate and there is no spare: three quarters of it are left when the
-// first fails.
+// Four units cool the nameplate and there is no spare: three quarters of the capacity remain when
+// the first fails.
 TEST(SiteOutagesTimed, a_lost_cooling_unit_slows_the_run_to_the_remaining_capacity) {
   design::Design d = timed_design();
   const machine::SiteLoad before =
-      machine::load_of(jobs::build_machine(d, machine::known()), design::SiteIndex(0));
+      machine::load_of(jobs::build_machine(d, machine::known()), world::kFirstSite);
   const double heat = (before.hosts_nameplate + before.constant).base();
   d.sites.front().cooling_unit = Watts(heat / 4 * 1.0001);
   d.sites.front().cooling_unit_mtbf = days(40);
@@ -193,7 +196,7 @@ TEST(SiteOutagesTimed, a_lost_cooling_unit_slows_the_run_to_the_remaining_capaci
   }
   const double repaired = random.exponential(hours(8).base());
   TimedTrain t(Seconds(first + 2000), d);
-  // Draws that are above three quarters of what the plant was built for.
+  // Power values above three quarters of what the plant was built for.
   for (world::FleetPart& part : t.scenario.fleets) {
     part.host_power.idle = Watts(9000);
     part.host_power.peak = Watts(11000);
@@ -210,16 +213,16 @@ TEST(SiteOutagesTimed, a_lost_cooling_unit_slows_the_run_to_the_remaining_capaci
   const world::SiteStory story = t.world->site_lives().stories().front();
   EXPECT_EQ(story.units_lost, 1U);
   EXPECT_NEAR(static_cast<double>(story.throttled_ns) / 1e9, 2000 - hot, 0.002);
-  const double lost = lost_at(t.scenario.fleets[0], carried / drawn);
+  const double lost = lost_at(t.scenario.fleets[world::kFirstFleet], carried / drawn);
   EXPECT_GT(lost, 0);
   EXPECT_NEAR(static_cast<double>(t.outcome().time_ns[at(Cause::heat)]) / 1e9, (2000 - hot) * lost,
               0.002);
   EXPECT_NEAR(t.booked_s(Cause::heat), 64 * (2000 - hot) * lost, 0.2);
-  EXPECT_NEAR(t.world->site_lives().lost_to_heat(0), lost, 1e-9);
+  EXPECT_NEAR(t.world->site_lives().lost_to_heat(world::kFirstFleet), lost, 1e-9);
   EXPECT_EQ(story.outages, 0U);
 }
 
-// The second hour is at 45 degrees: a plant that is sized for 35 carries half of it.
+// The second hour has 45 degrees: a plant that is sized for 35 can cool half of the load.
 TEST(SiteOutagesTimed, a_hot_hour_slows_the_run_while_it_lasts) {
   design::Design d = timed_design();
   d.sites.front().hours = "w.csv";
@@ -229,21 +232,21 @@ TEST(SiteOutagesTimed, a_hot_hour_slows_the_run_while_it_lasts) {
   d.sites.front().cooling_spares = 0;
   d.sites.front().cooling_design = 35;
   TimedTrain t(hours(4.5), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+  const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
   t.run();
   const double carried = (load.hosts_nameplate + load.constant).base() / 2;
   const double drawn = kStepping + load.constant.base();
   const double hot = 10 * loop_j_per_k(load) / (drawn - carried);
   const world::SiteStory story = t.world->site_lives().stories().front();
-  // The fifth hour of the run is the second of the three again.
+  // The fifth hour of the run repeats the second of the three.
   EXPECT_NEAR(static_cast<double>(story.throttled_ns) / 1e9, 3600 - hot + 1800 - hot, 0.01);
-  const double lost = lost_at(t.scenario.fleets[0], carried / drawn);
+  const double lost = lost_at(t.scenario.fleets[world::kFirstFleet], carried / drawn);
   EXPECT_NEAR(static_cast<double>(t.outcome().time_ns[at(Cause::heat)]) / 1e9,
               (5400 - 2 * hot) * lost, 0.02);
   EXPECT_EQ(story.warmest_k, 10);
 }
 
-// Of all that struck, the last is what the utility took.
+// The last fault cause is the utility: it counts every blackout.
 TEST(SiteOutagesTimed, blackouts_are_counted_among_the_faults) {
   design::Design d = failing_utility();
   d.sites.front().outage = hours(3);

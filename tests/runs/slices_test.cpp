@@ -1,4 +1,5 @@
-// Jobs on slices of accelerators: legal places, what is stranded, and where the time is booked.
+// Jobs on slices of accelerators: allowed placements, stranded slices, and to which cause the time
+// is booked.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -15,7 +16,7 @@ using cluster::GpuTime;
 
 namespace {
 
-// Sixteen H200 and a stream of slices on them.
+// Sixteen H200 and a stream of jobs on slices of them.
 design::Design sliced(std::vector<design::MigSlices> mig, double per_hour) {
   design::Design d = world::sample_design();
   d.fleet.front().node = "dgx-h200";
@@ -36,7 +37,7 @@ GpuTime sum_of(const Replication& r) {
 }
 
 TEST(Slices, small_slices_share_accelerators) {
-  // 21 an hour for 2 h are 42 of 1/7 on average: six accelerators' worth.
+  // 21 jobs per hour for 2 h each are 42 slices of 1/7 on average: six accelerators' worth.
   const Simulated s(sliced({{"1g.18gb", 1}}, 21), {.horizon = days(20)});
   const Replication& r = s.done.front();
   ASSERT_TRUE(s.simulation.scenario().slices.front().feasible());
@@ -52,21 +53,21 @@ TEST(Slices, small_slices_share_accelerators) {
   EXPECT_TRUE(r.is_sound);
   EXPECT_TRUE(sum_of(r) ==
               GpuTime{16} * static_cast<std::int64_t>(days(20).base()) * 1'000'000'000);
-  // What is productive is what the slices used.
+  // The productive time equals the time for which slices were used.
   EXPECT_NEAR(static_cast<double>(r.gpu_time[at(Cause::productive)]),
               static_cast<double>(o.used) / cluster::kMigComputeSlices, 1e6);
 }
 
-// Of four jobs three want a seventh and one two of them: 8 an hour for 2 h are 16 at once, with
-// twenty sevenths.
+// Three of four jobs need one seventh and one needs two: 8 per hour for 2 h each are 16 at the same
+// time, on twenty sevenths.
 TEST(Slices, slices_are_asked_for_by_their_weights) {
   const Simulated s(sliced({{"1g.18gb", 3}, {"2g.35gb", 1}}, 8), {.horizon = days(60)});
   const processes::SliceOutcome& o = s.done.front().slices.front();
   EXPECT_NEAR(static_cast<double>(o.used) / (days(60).base() * 1e9), 20, 1.5);
 }
 
-// One job in twenty hours, of two: an accelerator is held while somebody is on it and not for
-// longer, 1 - e^(-0.1) of the time.
+// One job of two hours in twenty hours: an accelerator is held only while a job is on it, 1 -
+// e^(-0.1) of the time.
 TEST(Slices, an_accelerator_without_jobs_is_given_back) {
   const Simulated s(sliced({{"1g.18gb", 1}}, 0.05), {.horizon = days(400)});
   const processes::SliceOutcome& o = s.done.front().slices.front();
@@ -81,7 +82,7 @@ TEST(Slices, two_slices_of_three_sevenths_strand_one_seventh) {
   const Simulated s(sliced({{"3g.71gb", 1}}, 8), {.horizon = days(40)});
   const processes::SliceOutcome& o = s.done.front().slices.front();
   EXPECT_GT(o.stranded, GpuTime{0});
-  // A full one has six of seven in use and one stranded.
+  // A full accelerator has six of seven slices in use and one stranded.
   EXPECT_LT(o.stranded * 6, o.used + 1);
   EXPECT_TRUE(s.done.front().gpu_time[at(Cause::stranded)] >=
               o.stranded / cluster::kMigComputeSlices);
@@ -117,7 +118,8 @@ TEST(Slices, jobs_on_slices_of_a_lost_host_start_over) {
   EXPECT_GT(o.faults, 3U);
   EXPECT_GT(o.stops, 3U);
   EXPECT_GT(o.lost, GpuTime{0});
-  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running) << "none is lost, none ends twice";
+  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running) << "no job is lost, and none ends "
+                                                                "twice";
   EXPECT_TRUE(r.is_sound);
   EXPECT_TRUE(sum_of(r) ==
               GpuTime{16} * static_cast<std::int64_t>(days(30).base()) * 1'000'000'000);

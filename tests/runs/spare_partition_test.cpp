@@ -1,4 +1,5 @@
-// A spare that is called in serves the partition that lost a host, and no other's hosts do.
+// A spare that replaces a lost host serves the partition that lost it; hosts of other partitions
+// are not used.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Agents, retrieval and cascades in a run, beside what the closed forms say.
+// Agents, retrieval and cascades in a run, compared with the closed forms.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -25,7 +25,7 @@ design::Design design_with(const design::Serve& serve) {
   return d;
 }
 
-// Windows at the load of the day.
+// Request windows at the load of the day.
 struct Level {
   processes::ServicePlan plan;
   std::vector<processes::LoadWindow> levels;
@@ -34,7 +34,7 @@ struct Level {
 
   explicit Level(const design::Design& d) {
     const machine::Machine m = jobs::build_machine(d, machine::known());
-    plan = processes::service_plans(m, m.design().workloads.front(), false).front();
+    plan = plan_of(m);
     EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     levels = processes::simulate_windows(m.models(), plan.ask, high).levels;
@@ -49,7 +49,7 @@ struct Level {
   }
 };
 
-// At low load a task of the run takes what the closed form says.
+// At low load a task of the run takes as long as the closed form says.
 TEST(SpecialServices, agent_tasks_take_as_long_as_planned) {
   design::Serve serve = asked_service();
   serve.router = catalog::ServeRouter::session;
@@ -66,7 +66,7 @@ TEST(SpecialServices, agent_tasks_take_as_long_as_planned) {
   EXPECT_GT(late.value, mean.value * 1.5);
 }
 
-// The same requests at the replicas; what is looked up comes on top.
+// The replicas get the same requests; the time of the retrieval is added.
 TEST(SpecialServices, retrieval_delays_first_tokens_and_needs_no_replica) {
   const Level bare(design_with(asked_service()));
   design::Serve serve = asked_service();
@@ -96,14 +96,13 @@ TEST(SpecialServices, escalated_requests_reach_the_larger_service) {
   d.workloads.push_back({.terms = {}, .task = large});
   d.workloads.back().terms.name = "large";
   const Simulated run(d, {.horizon = hours(6), .replications = 1});
-  const auto from =
-      processes::service_plans(run.machine, run.machine.design().workloads[0], false).front();
-  const auto to =
-      processes::service_plans(run.machine, run.machine.design().workloads[1], false).front();
+  const auto from = plan_of(run.machine);
+  const auto to = plan_of(run.machine, 1);
   for (std::size_t h = 0; h < 24; ++h) {
     EXPECT_NEAR(to.job.day[h], 0.25 * from.job.day[h], 1e-12) << h;
   }
-  // Both have the same lengths and replicas: an answer that stays takes one and a quarter.
+  // Both services have the same lengths and replicas, and a quarter of the requests is escalated: a
+  // final answer takes 1.25 times as long on average.
   std::map<std::string, double> figures;
   const run::Run told = run.simulation.run_of(run.done);
   for (const figures::Section& s : told.sections) {
@@ -119,8 +118,8 @@ TEST(SpecialServices, escalated_requests_reach_the_larger_service) {
   EXPECT_NEAR(figures["answer_time"] / (mean(from) + 0.25 * mean(to)), 1, 0.05);
 }
 
-// One piece of some hours on hosts that last ten: what is lost with them is done again, as often as
-// memoryless faults say.
+// One piece of several hours on hosts that last ten: work lost with them is repeated as often as
+// memoryless faults imply.
 TEST(SpecialServices, a_batch_element_restarts_if_its_host_is_lost) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 16;
@@ -151,8 +150,8 @@ TEST(SpecialServices, a_batch_element_restarts_if_its_host_is_lost) {
   EXPECT_NEAR(sum / runs / hours(5).base() / wanted, 1, 0.1);
 }
 
-// Five replicas, two an accelerator: three placements, of which each that is lost takes its
-// replicas with it, and at the end all stand.
+// Five replicas, two per accelerator: three placements. Losing a placement loses its replicas, and
+// in the end all are up again.
 TEST(SpecialServices, replicas_of_one_accelerator_are_lost_together) {
   design::Serve serve = asked_service();
   serve.tp = std::nullopt;
@@ -162,8 +161,7 @@ TEST(SpecialServices, replicas_of_one_accelerator_are_lost_together) {
   d.fleet.front().count = 4;
   d.fleet.front().failures.node_mtbf = hours(20);
   const Simulated run(d, {.horizon = days(20), .replications = 2});
-  const processes::ServicePlan plan =
-      processes::service_plans(run.machine, run.machine.design().workloads.front(), false).front();
+  const processes::ServicePlan plan = plan_of(run.machine);
   ASSERT_TRUE(plan.feasible()) << plan.job.infeasible;
   EXPECT_EQ(plan.slots, 1);
   EXPECT_EQ(plan.placements(5), 3);

@@ -1,4 +1,4 @@
-// A day of a design's storage, and the loaders beside the published hit rates.
+// A day of a design's storage, and loaders compared with published hit rates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ using twin_storage::StorageRun;
 using twin_storage::TransferObserver;
 namespace {
 
-// All rows with ORRERY_FULL; a fraction of a half with every policy otherwise.
+// All rows with ORRERY_FULL; otherwise the fraction one half with every policy.
 bool is_sampled(double share) { return std::getenv("ORRERY_FULL") != nullptr || share == 0.5; }
 
 double simulated_hit_rate(catalog::EvictionPolicy policy, bool shuffled, double share) {
@@ -70,7 +70,8 @@ TEST(StorageReads, hit_rates_match_published_ones_within_a_point) {
   EXPECT_GE(rows, 8);
 }
 
-// Where the tier gives less than the steps take, they wait for what is missing: AU = rate / wanted.
+// If the tier delivers less than the steps need, they wait for the difference: accelerator
+// utilisation = rate / needed rate.
 TEST(StorageReads, steps_wait_for_a_slow_tier) {
   sim::Kernel kernel;
   StoragePlant plant(
@@ -96,13 +97,13 @@ TEST(StorageReads, a_stream_is_starved_by_a_burst) {
       kernel, {.hosts = {{.many = 2, .wires = gbytes_per_s(10), .compute = {}}},
                .tiers = {{.label = "hot", .read = gbytes_per_s(4), .write = gbytes_per_s(4)}}});
   ReadStream stream(kernel, plant, {.hosts = 1, .of_host = gbytes_per_s(3), .span = seconds(100)});
-  // A restore of the other host reads 20 GB: each has half of the tier for 10 s.
+  // A restore of the other host reads 20 GB: each gets half of the tier for 10 s.
   plant.start({.from = {.tier = 0}, .to = {.host = 1}, .bytes = gigabytes(20)}, nobody);
   kernel.run(sim::SimTime::from(seconds(100)));
   EXPECT_NEAR(stream.starved(), 10.0 * 1 / (3 * 100), 1e-6);
 }
 
-// Five hosts whose streams share a tier with saves that are read back beside them.
+// Five hosts whose streams share a tier with saves that are read back at the same time.
 double starved_of(bool is_joined, BytesPerSecond wires) {
   struct Nobody final : TransferObserver {
     void on_arrived(sim::Kernel&, std::uint64_t) override {}
@@ -151,7 +152,8 @@ JobStorage day_of(const design::Design& d) {
   return run.jobs.front();
 }
 
-// A host with 50 GB/s of wires, of which a save takes its part of the 800 that the servers write.
+// A host with 50 GB/s of links, of which a save takes its share of the 800 GB/s that the servers
+// write.
 TEST(StorageRun, a_burst_slows_collectives_on_the_wires_they_share) {
   const auto narrow = [](bool converged) {
     design::Design d = day_design(converged);
@@ -173,7 +175,7 @@ TEST(StorageRun, a_run_of_very_many_hosts_keeps_the_closed_form) {
   EXPECT_EQ(scenario.trains.front().checkpoint->stall.safe, safe);
 }
 
-// One run alone on its storage, whose hosts share the servers evenly in both.
+// One run alone on its storage, whose hosts share the servers evenly in both models.
 TEST(StorageRun, a_single_run_saves_as_the_closed_form_says) {
   for (const auto mode : {design::CheckpointMode::sync, design::CheckpointMode::async}) {
     design::Design d = day_design(false);

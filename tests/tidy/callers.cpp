@@ -12,8 +12,8 @@ std::string stem_of(const std::string& path) { return path.substr(0, path.rfind(
 
 bool is_word(char c) { return (std::isalnum(static_cast<unsigned char>(c)) != 0) || c == '_'; }
 
-// The name that a line at the margin declares or defines: the word before its first '('. Empty
-// where there is none, or no type stands before it.
+// Returns the name that an unindented line declares or defines: the word before its first '('.
+// Returns an empty text if there is none, or if no type precedes it.
 std::string_view declared_in(std::string_view line) {
   if (line.empty() || !is_word(line.front())) return {};
   const std::size_t open = line.find('(');
@@ -59,9 +59,11 @@ struct Words {
   }
 };
 
-// Headers that no other part of the product includes, but for parts that are such themselves.
+// Returns headers that no other part of the product includes, except parts that have no caller
+// themselves.
 std::set<std::string> headers_without_caller(const std::vector<Source>& product) {
-  std::map<std::string, std::set<std::string>> includers;  // header -> stems
+  std::map<std::string, std::set<std::string>> includers;  // header -> names of files without
+                                                           // extension
   for (const Source& source : product) {
     if (source.path.starts_with("src/") && source.path.ends_with(".h")) includers[source.path];
   }
@@ -97,7 +99,7 @@ std::vector<Unwired> read_unwired(const Source& list, Complaints& faults) {
     const auto halves = split(line, '|');
     const auto what = split(trimmed(halves.front()), ' ');
     if (halves.size() != 2 || trimmed(halves[1]).empty() || what.size() > 2) {
-      faults.push_back({list.path, number, "a row is: HEADER [FUNCTION] | why nobody calls it"});
+      faults.push_back({list.path, number, "a row is: HEADER [FUNCTION] | why only tests call it"});
       continue;
     }
     rows.push_back({number, std::string(what[0]), std::string(what.size() > 1 ? what[1] : ""),
@@ -112,7 +114,7 @@ Complaints check_callers(const std::vector<Source>& code, const Source& list) {
                        [](const Source& s) { return is_product(s.path); });
   Complaints complaints;
   const std::vector<Unwired> rows = read_unwired(list, complaints);
-  std::set<int> needed;  // lines of the list
+  std::set<int> needed;  // rows of the list that are needed
   const auto is_listed = [&](const std::string& path, std::string_view function) {
     bool listed = false;
     for (const Unwired& row : rows) {
@@ -126,12 +128,12 @@ Complaints check_callers(const std::vector<Source>& code, const Source& list) {
   const std::set<std::string> headers = headers_without_caller(product);
   for (const std::string& header : headers) {
     if (is_listed(header, "")) continue;
-    complaints.push_back({header, 1, "only its tests include it: wire it, delete it or list it"});
+    complaints.push_back({header, 1, "only its tests include it: use it, delete it or list it"});
   }
   Words words;
   for (const Source& source : product) words.read(source);
   for (const Declared& d : words.declared) {
-    // The row of a whole header covers what it declares.
+    // A row for a whole header covers everything that it declares.
     if (words.uses.contains(d.name) || headers.contains(d.path) || is_listed(d.path, d.name)) {
       continue;
     }
@@ -139,7 +141,8 @@ Complaints check_callers(const std::vector<Source>& code, const Source& list) {
   }
   for (const Unwired& row : rows) {
     if (needed.contains(row.line)) continue;
-    complaints.push_back({list.path, row.line, "called by now, or gone: drop the row"});
+    complaints.push_back(
+        {list.path, row.line, "it has a caller now, or no longer exists: remove the row"});
   }
   return complaints;
 }

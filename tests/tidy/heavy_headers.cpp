@@ -9,7 +9,7 @@ namespace {
 
 struct HeavyHeader {
   std::string prefix;
-  std::set<std::string> homes;  // rooms (in .cpp only) or single files that may include it
+  std::set<std::string> homes;  // rooms (only in .cpp files) or single files that may include it
 };
 
 const std::vector<HeavyHeader>& heavy_headers() {
@@ -61,8 +61,8 @@ Complaints check_heavy_headers(const Source& source) {
   for (const std::string_view line : split(source.text, '\n')) {
     ++number;
     for (const HeavyHeader& heavy : heavy_headers()) {
-      // Only tests include a fixture and nothing a test, so what they cost is their own; but they
-      // speak through net/ too.
+      // Only tests include fixtures and tests, so their compile time does not matter; but network
+      // access goes through net/ for them too.
       if (is_for_tests(source.path) && !is_of_sockets(heavy)) continue;
       if (!line.starts_with("#include <" + heavy.prefix)) continue;
       const bool in_room =

@@ -13,7 +13,7 @@ bool is_there(const std::string& mention, const std::set<std::string>& headers) 
   });
 }
 
-// What a person reads of a line of code; nothing if it has no comment.
+// Returns the comment of a line of code, or an empty text.
 std::string comment_of(const std::string& line) {
   const std::size_t slashes = line.find("// ");
   return slashes == std::string::npos ? "" : line.substr(slashes);
@@ -34,6 +34,31 @@ Complaints check_mentions(const Source& source, const std::set<std::string>& hea
     for (std::sregex_iterator at(text.begin(), text.end(), kMention), end; at != end; ++at) {
       const std::string mention = (*at)[2];
       if (is_there(mention, headers)) continue;
+      complaints.push_back({source.path, number, mention + " does not exist"});
+    }
+  }
+  return complaints;
+}
+
+Complaints check_paths(const Source& source, const std::set<std::string>& files) {
+  static const std::regex kPage(R"rx((^|[^\w./-])(docs/[\w/.-]+\.md)\b)rx");
+  static const std::regex kAny(
+      R"rx((^|[^\w./-])((?:docs|src|tests|data|examples|tools|packaging|bench|cmake)/[\w/.-]+)rx"
+      R"rx(\.(?:md|cpp|h|def|csv|yaml|py|sh|cmake|yml|json|service|golden|txt))(?![\w*]))rx");
+  static const std::regex kPlaceholder(R"rx((^|[/_.])[A-Z]{2,}([/_.]|$))rx");
+  const bool is_code = source.path.ends_with(".h") || source.path.ends_with(".cpp");
+  Complaints complaints;
+  std::istringstream lines(source.text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find('/') == std::string::npos) continue;
+    for (std::sregex_iterator at(line.begin(), line.end(), is_code ? kPage : kAny), end; at != end;
+         ++at) {
+      const std::string mention = (*at)[2];
+      const std::string name = mention.substr(mention.rfind('/') + 1);
+      if (files.contains(mention) || mention.find("..") != mention.npos) continue;
+      if (std::regex_search(mention, kPlaceholder) && name != "README.md") continue;
       complaints.push_back({source.path, number, mention + " is not there"});
     }
   }

@@ -10,11 +10,11 @@ namespace {
 
 constexpr int kFileLinesMax = 600;
 constexpr int kFunctionLinesMax = 70;
-// A line of data can be long, and std::regex recurses by the character.
+// A line of data can be long, and std::regex recurses once per character.
 constexpr std::size_t kLineBytesMax = 2000;
 
-// The room of a path WING/ROOM/FILE below src/; empty for a file outside the rooms. A room whose
-// folder has the name of another room's is called WING_ROOM.
+// Returns the room of a path WING/ROOM/FILE below src/; empty for a file outside the rooms. A room
+// whose folder has the same name as another room's is called WING_ROOM.
 std::string room_below_src(std::string_view path) {
   const auto parts = split(path, '/');
   if (parts.size() < 3) return {};
@@ -22,7 +22,8 @@ std::string room_below_src(std::string_view path) {
   return std::string(parts[1]);
 }
 
-// Code that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
+// Code that must run anywhere, including in a browser: no threads, files, sockets, clocks or
+// exceptions.
 bool is_pure(const std::string& path) {
   const std::vector<std::string> kPure = {"src/core/",          "src/layers/", "src/model/",
                                           "src/plan/",          "src/twin/",   "src/study/calc/",
@@ -32,11 +33,11 @@ bool is_pure(const std::string& path) {
 
 bool is_header(const Source& s) { return s.path.ends_with(".h"); }
 
-// The identifier that the text ends in; empty where it ends in something else.
+// Returns the identifier at the end of the text; empty if it ends in something else.
 std::string_view word_ending(std::string_view text) {
   constexpr std::string_view kIdentifier =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  return text.substr(text.find_last_not_of(kIdentifier) + 1);  // npos + 1 is 0: all of it
+  return text.substr(text.find_last_not_of(kIdentifier) + 1);  // npos + 1 is 0: the whole text
 }
 
 template <class Visit>
@@ -45,7 +46,7 @@ void each_line(std::string_view text, Visit visit) {
   for (const std::string_view line : split(text, '\n')) visit(++number, std::string(line));
 }
 
-// One complaint for every line of the code that matches.
+// Returns one complaint for every line of the code that matches.
 Complaints matching(const std::string& path, const std::string& code, const std::regex& pattern,
                     const std::string& what) {
   Complaints complaints;
@@ -63,7 +64,8 @@ void append(Complaints& to, Complaints from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// Where a literal or comment that opens at `at` ends (one past it); `at` itself when none opens.
+// Returns the end (one past it) of a literal or comment that opens at `at`; returns `at` if none
+// opens there.
 std::size_t end_of_blank(std::string_view code, std::size_t at) {
   const auto upto = [&](std::string_view closing, std::size_t from) {
     const std::size_t end = code.find(closing, from);
@@ -86,7 +88,7 @@ std::size_t end_of_blank(std::string_view code, std::size_t at) {
   return std::min(end + 1, code.size());
 }
 
-// What a '{' opens, told by the text before it.
+// What a '{' opens, according to the text before it.
 enum class Block { scope, function, other };
 
 Block block_after(std::string_view head) {
@@ -98,7 +100,7 @@ Block block_after(std::string_view head) {
   return text.find('(') != std::string::npos ? Block::function : Block::other;
 }
 
-// Words of a CMake call "name(a b c)" with ${variables} replaced.
+// Returns the words of a CMake call "name(a b c)" with ${variables} replaced.
 std::vector<std::string> expanded(
     std::string_view words, const std::map<std::string, std::vector<std::string>>& variables) {
   std::vector<std::string> out;
@@ -121,7 +123,7 @@ std::vector<std::string> expanded(
 
 // Adds the rooms that follow the keyword `list` in the words of an orrery_room() call.
 void add_room(RoomTable& table, const std::vector<std::string>& words, std::string_view list) {
-  // A NAME stands for the folder's, WING/ROOM.
+  // With NAME the room has the name of its folder, WING/ROOM.
   const bool named = words.size() > 2 && words[1] == "NAME";
   std::set<std::string>& allowed =
       table[named ? words[2] : words.front().substr(words.front().find('/') + 1)];
@@ -135,7 +137,7 @@ void add_room(RoomTable& table, const std::vector<std::string>& words, std::stri
   }
 }
 
-// What a pure room must not name. The words are a cheap first look before the pattern decides.
+// What a pure room must not use. The words are a cheap first check before the pattern decides.
 struct Ban {
   std::vector<const char*> words;
   std::regex pattern;
@@ -284,7 +286,7 @@ Complaints check_room_order(const Source& source, const RoomTable& rooms,
 
 Complaints check_room_namespace(const Source& source, const RoomTable& rooms) {
   const std::string room = room_of(source.path);
-  // main() has no namespace.
+  // main() is outside any namespace.
   if (room.empty() || source.path.ends_with("/main.cpp")) return {};
   static const std::regex kOpening(R"(^namespace orrery(?:::(\w+))?(?:::\w+)* \{)");
   Complaints complaints;
@@ -295,7 +297,8 @@ Complaints check_room_namespace(const Source& source, const RoomTable& rooms) {
     const std::string first = match[1];
     const bool own = room == "base" ? !rooms.contains(first) : first == room;
     opens_own = opens_own || own;
-    // Another room's is opened to declare its types ahead; an unknown one belongs inside ours.
+    // Another room's namespace may be opened for forward declarations; an unknown one belongs
+    // inside ours.
     if (!own && !first.empty() && !rooms.contains(first)) {
       complaints.push_back(
           {source.path, number, "orrery::" + first + " is no room: put it into the room's"});
@@ -347,7 +350,7 @@ Complaints check_function_size(const Source& source) {
     } else if (c != '\n' || !head.starts_with('#')) {
       head += c == '\n' ? ' ' : c;
     } else {
-      head.clear();  // a preprocessor line ends with its line
+      head.clear();  // a preprocessor directive ends with its line
     }
     if (head == " ") head.clear();
   }
@@ -357,7 +360,8 @@ Complaints check_function_size(const Source& source) {
 Complaints check_pure_room(const Source& source) {
   if (!is_pure(source.path) || !is_product(source.path)) return {};
   const std::string code = blanked(source.text);
-  // A parser with callbacks can only be left by throwing; it is caught in the same file.
+  // A parser with callbacks can be stopped only by throwing; the exception is caught in the same
+  // file.
   const bool leaves_a_parser = includes_heavy(source) && code.find("catch (") != std::string::npos;
   Complaints complaints;
   for (const Ban& ban : bans()) {
@@ -396,7 +400,7 @@ Complaints check_libm(const Source& source) {
     const std::string_view before = std::string_view(code).substr(0, at);
     const std::string_view name = word_ending(before);
     if (!kInexact.contains(name)) continue;
-    // A member of that name (`journal.log(`) and math:: itself are no calls of libm.
+    // A member with that name (`journal.log(`) and math:: itself are not calls of libm.
     std::string_view owner = before.substr(0, before.size() - name.size());
     if (owner.ends_with('.') || owner.ends_with("->")) continue;
     if (owner.ends_with("::")) {
@@ -417,21 +421,33 @@ Complaints check_range_for(const Source& source) {
   each_line(blanked(source.text), [&](int number, const std::string& line) {
     if (line.size() > kLineBytesMax || !line.contains("for (")) return;
     if (std::regex_search(line, kGone)) {
-      complaints.push_back({source.path, number, "keep what the loop walks in a variable first"});
+      complaints.push_back(
+          {source.path, number, "store the range of the loop in a variable first"});
     }
   });
   return complaints;
 }
 
 Complaints check_positions(const Source& source) {
-  // Positions in a text, and what has yet to get an index.
-  static const std::set<std::string> kAllowed = {
-      "src/live/s3server/auth.cpp", "src/live/upkeep/store_folder.cpp",
-      "src/layers/traffic/fleet.cpp", "src/twin/twin/host_lives.cpp",
-      "src/twin/twin/service_process.cpp"};
-  static const std::regex kSubtraction(R"( - [\w.:>\[\]-]*(\(\)[\w.>-]*)*\bdata\(\))");
+  // Positions in a text.
+  static const std::set<std::string> kAllowed = {"src/live/s3server/auth.cpp",
+                                                 "src/live/upkeep/store_folder.cpp"};
+  static const std::regex kSubtraction(R"( - [\w.:>\[\]-]*(\(\)[\w.>-]*)*\bdata\(\)|\(&\w+ [-+] )");
   if (!is_product(source.path) || kAllowed.contains(source.path)) return {};
   return matching(source.path, blanked(source.text), kSubtraction, "store an Index (base/index.h)");
+}
+
+Complaints check_one_resolver(const Source& source) {
+  static const std::regex kResolving(
+      R"(\b(serve_jobs|batch_job|stream_job|slice_job|name_job|fill_step|fill_costs|least_tp)"
+      R"(|apart_size|settle_talks|settle_prefixes)\(|serving::(capacity|replicas_needed)\()");
+  const bool is_reader = source.path.starts_with("src/plan/") ||
+                         source.path.starts_with("src/twin/") ||
+                         source.path.starts_with("src/output/") ||
+                         source.path.starts_with("src/app/");
+  if (!is_product(source.path) || !is_reader) return {};
+  return matching(source.path, blanked(source.text), kResolving,
+                  "a workload is resolved by model/jobs/resolve_jobs.h alone");
 }
 
 Complaints check_header_opening(const Source& source) {
@@ -447,11 +463,11 @@ Complaints check_header_opening(const Source& source) {
 
 Complaints check_type_names(const std::vector<Source>& sources) {
   static const std::regex kNamespace(R"(^namespace ([\w:]+) \{)");
-  // A declaration ahead of its type ends in a semicolon and has no body.
+  // A forward declaration ends in a semicolon and has no body.
   static const std::regex kType(
       R"(^(?:(?:struct|class|enum class|enum) (\w+)(?:[^;]*|.*\{.*)|using (\w+) =.*)$)");
   Complaints complaints;
-  std::map<std::string, std::string> homes;  // a qualified name -> where it was seen first
+  std::map<std::string, std::string> homes;  // a qualified name -> file in which it was first found
   for (const Source& source : sources) {
     if (!is_header(source)) continue;
     std::string outer;
@@ -471,7 +487,8 @@ Complaints check_type_names(const std::vector<Source>& sources) {
 Complaints check_enumerations(const std::vector<Source>& sources) {
   static const std::regex kEnumeration(R"(\benum class (\w+)[^{;]*\{([^}]*)\})");
   static const std::regex kEnumerator(R"((\w+)\s*(?:=[^,]*)?(?:,|$))");
-  constexpr std::ptrdiff_t kTelling = 3;  // fewer enumerators may agree by chance: none, some
+  constexpr std::ptrdiff_t kTelling = 3;  // below this number, equal enumerators may be chance
+                                          // (none, some)
   Complaints complaints;
   std::map<std::string, std::string> homes;  // a name, or a list of enumerators -> its header
   for (const Source& source : sources) {
@@ -515,7 +532,7 @@ Complaints check_word_tables(const Source& source) {
 }
 
 Complaints check_words(const Source& source) {
-  // Spelt in pieces, or this file would be its own first complaint.
+  // Written in pieces; otherwise this file would be the first complaint.
   static const std::regex kReminder(std::string(R"(\b(TO)") + "DO|FIX" + "ME|XX" + R"(X)\b)");
   static const std::regex kMachine(std::string(R"((^|[\s"'(=`]))") + "/(work|home|root|Users)" +
                                    R"(/\w)");

@@ -1,6 +1,7 @@
 // embed DIR OUT.cpp [ROOM FUNCTION]: writes every file below DIR into OUT.cpp as string literals,
-// sorted by path; any bytes do. The result defines orrery::ROOM::FUNCTION(), embedded_files() of
-// src/core/catalog/embedded.h where none is named. A DIR that is not there holds no files.
+// sorted by path; the files may contain any bytes. The result defines orrery::ROOM::FUNCTION(), or
+// embedded_files() of src/core/catalog/embedded.h if none is named. A DIR that does not exist
+// counts as empty.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +12,8 @@
 
 namespace {
 
-// Compilers must accept literals of 65,536 characters; adjacent ones are joined, so each is kept
-// short.
+// Compilers must accept literals of 65,536 characters. Adjacent literals are joined, so each is
+// kept short.
 constexpr std::size_t kLiteralBytes = 8192;
 
 std::string escaped(std::string_view text) {
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
 
   std::ofstream out(argv[2], std::ios::binary);
   out << "#include \"core/catalog/embedded.h\"\n\n#include <array>\n\n"
-         // clang counts the joined literal; both compilers take far longer ones.
+         // clang counts the joined literal; both compilers accept far longer ones.
          "#ifdef __clang__\n#pragma clang diagnostic ignored \"-Woverlength-strings\"\n#endif\n\n"
          "namespace orrery::"
       << room << " {\nstd::span<const catalog::EmbeddedFile> " << function << "();\nnamespace {\n";

@@ -1,16 +1,16 @@
 #!/usr/bin/python3
-"""draw.py TREE OUT [ROOM ...]: every place in the rooms' sources where a small fault can be planted.
+"""draw.py TREE OUT [ROOM ...]: lists every place in the rooms' sources where a small fault can be planted.
 
-A fault replaces one expression by another of the same type: a constant a little off, a comparison that takes its
-boundary or not, a term, a factor or a check that is dropped, the other branch, a call that is left out. The sources are
-read as clang reads them (libclang), so that an expression's ends are known.
+A fault replaces one expression by another of the same type: a constant that is slightly off, a comparison with or without
+its boundary, a dropped term, factor or check, the other branch, an omitted call. The sources are parsed by clang
+(libclang), so that the ends of an expression are known.
 
-Passed over: default member initialisers, which every figure that matters has a golden for, and the text of messages (what
-a Diagnostic says, formats and sums of strings that hold prose). A test of either would restate the source.
+Skipped: default member initialisers, because every figure that matters has a golden file, and the text of messages
+(Diagnostics, formats and concatenated strings with prose). A test of either would restate the source.
 
-OUT gets a line of JSON a fault: file, first byte, byte after the last, how it is switched, old text, new text. How:
-"plain" in code that runs, "constexpr" in a function that may run in the compiler, "const@BYTE" in a constant that is
-declared there, "drop" for a statement that is left out.
+OUT gets one line of JSON per fault: file, first byte, byte after the last, how it is switched, old text, new text. How it is
+switched: "plain" in code that runs, "constexpr" in a function that may run in the compiler, "const@BYTE" in a constant that
+is declared there, "drop" for a statement that is omitted.
 """
 import concurrent.futures
 import hashlib
@@ -26,7 +26,7 @@ from clang.cindex import CursorKind as K
 BATCH = 10
 LONGEST = 400
 COMPARE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-# Two words in a row: a sentence, and no key, path or format. What emit/ writes is product behaviour whatever it looks like.
+# Two words in a row: a sentence, not a key, path or format. The output of emit/ is product behaviour in any case.
 PROSE = re.compile(r"[a-z]{2,},? [a-z]{2,}")
 EMITS = "/output/emit/"
 MESSAGE_FIELDS = {"what", "why", "fix", "summary", "note", "label", "help", "because"}
@@ -38,12 +38,12 @@ ARITHMETIC = {ci.TypeKind.DOUBLE, ci.TypeKind.FLOAT, ci.TypeKind.INT, ci.TypeKin
 
 
 def folder_of(tree, name):
-    """The room's folder: src/WING/NAME."""
+    """Returns the room's folder: src/WING/NAME."""
     return next(p for p in (tree / "src").glob(f"*/{name}") if p.is_dir())
 
 
 class Room:
-    """The faults of one room: a translation unit of all its files is walked once."""
+    """Returns the faults of one room: one translation unit with all its files is walked once."""
 
     def __init__(self, tree, name):
         self.tree, self.name, self.faults = tree, name, []
@@ -70,7 +70,7 @@ class Room:
 
     def add(self, path, start, end, new, switch):
         old = self.text(path)[start:end].decode()
-        # What has a comment inside cannot stand on one line, and what is very long is no small fault.
+        # An expression with a comment cannot be put on one line, and a very long one is not a small fault.
         if start >= end or len(old) > LONGEST or "//" in old or "#" in old:
             return
         self.faults.append((path, start, end, switch, old, new))
@@ -138,7 +138,7 @@ def literal(room, path, cursor, switch):
             room.add(path, *span, f"({text} * 1.06)", switch)
     elif text.isdigit() or text.replace("'", "").isdigit():
         value = int(text.replace("'", ""))
-        # Nearly every function has a 0 or a 1 somewhere; each is no fault of interest of its own.
+        # Nearly every function has a 0 or a 1 somewhere; faults in each of them are not interesting.
         if value <= 1 and int(hashlib.sha256(f"{path}{span}".encode()).hexdigest(), 16) % 3:
             return
         room.add(path, *span, f"{value + max(1, value // 15)}", switch)
@@ -175,7 +175,7 @@ def bounds_call(room, path, cursor, switch):
 
 
 def statement(room, path, cursor, switch):
-    """An assignment or a call that stands as a statement of its own is left out."""
+    """Omits an assignment or a call that is a separate statement."""
     for child in cursor.get_children():
         kinds = (K.CALL_EXPR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.BINARY_OPERATOR, K.UNARY_OPERATOR)
         inner = child
@@ -191,7 +191,7 @@ def statement(room, path, cursor, switch):
 
 
 def is_message(room, path, cursor):
-    """Whether an expression only says something to a person."""
+    """Returns whether an expression is only text for people."""
     kind = cursor.kind
     if kind == K.CALL_EXPR:
         made = cursor.type.get_canonical().spelling
@@ -223,7 +223,7 @@ def look(room, path, cursor, switch):
         statement(room, path, cursor, switch)
     if kind == K.UNARY_OPERATOR:
         span = spelled(path, cursor)
-        # Where != is made of ==, clang calls it a `!` that stands before the `=`.
+        # If != is derived from ==, clang reports it as a `!` before the `=`.
         if span and room.text(path)[span[0]:span[0] + 1] == b"!" and \
                 room.text(path)[span[0] + 1:span[0] + 2] != b"=":
             room.add(path, *span, f"static_cast<bool>({span_text(room, path, span)[1:]})", switch)
@@ -259,10 +259,10 @@ def walk(room, path, cursor, switch):
 
 
 def faults_of(tree, name, arguments):
-    """Walks the room's files ten at a time, as they are compiled (cmake/Room.cmake)."""
+    """Walks the room's files ten at a time, similar to how they are compiled (cmake/Room.cmake)."""
     room = Room(tree, name)
     unity = room.folder / "draw_unity.cpp"
-    # The one header that the build makes.
+    # The only header that the build generates.
     made = (str(tree / "src/app/cli/build_info.h"), (tree / "src/app/cli/build_info.h.in").read_text())
     for first in range(0, len(room.sources), BATCH):
         text = "".join(f'#include "{p}"\n' for p in room.sources[first:first + BATCH])

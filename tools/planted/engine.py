@@ -1,8 +1,8 @@
-"""Plants faults behind a switch, builds the tests once with all of them inside, and asks the tests about one at a time.
+"""Plants faults behind a switch, builds the tests once with all of them, and runs the tests with one at a time switched on.
 
 An expression E with the fault F becomes (orrery_planted(N) ? (F) : (E)); the environment variable ORRERY_PLANTED says
-which N is on. With ORRERY_HITS=FILE a program writes at its end which places it passed, so that only those tests are
-asked about a fault that come by it.
+which N is on. With ORRERY_HITS=FILE a program writes at its end which places it executed, so that for each fault only the
+tests that execute it are run.
 """
 import concurrent.futures
 import json
@@ -68,10 +68,10 @@ SNAPSHOTS = ("TemplateGoldens.", "rules/EveryRule.")
 
 
 def planted_text(text, faults):
-    """The bytes of a file with its faults behind their switches. One may lie inside another's expression: then it
-    stands in what that one leaves as it was."""
+    """Returns the bytes of a file with its faults behind their switches. If one is inside another's expression, it is
+    planted in the unchanged branch of the other."""
     for at in sorted({int(f.switch[6:]) for f in faults if f.switch.startswith("const@")}):
-        # A constant that a switch decides is known when the program starts, not before. As many bytes as it had.
+        # A constant that depends on a switch is known only when the program starts. Keeps the number of bytes.
         found = text.index(b"constexpr", at)
         text = text[:found] + b"const    " + text[found + len(b"constexpr"):]
     ordered = sorted(faults, key=lambda f: (f.start, -f.end, f.number))
@@ -94,19 +94,19 @@ def switched(fault, old):
     if fault.switch == "drop":
         return f"(orrery_planted({fault.number}) ? void() : void({old}))"
     name = "orrery_planted_here" if fault.switch == "constexpr" else "orrery_planted"
-    # What is new stands on one line, so that line N of what the compiler sees is line N of the file.
+    # The new text is on one line, so that line N seen by the compiler is line N of the file.
     new = fault.new.replace("\n", " ")
     return f"({name}({fault.number}) ? ({new}) : ({old}))"
 
 
 def plant(tree, made, faults):
-    """Brings `made` to what `tree` is, with the faults; what is as it was keeps its time."""
+    """Copies `tree` to `made` with the faults; unchanged files keep their time."""
     by_file = {}
     for f in faults:
         by_file.setdefault(f.file, []).append(f)
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=tree, check=True, text=True,
                             capture_output=True).stdout.splitlines()
-    # Of the console only the lists that tests read.
+    # From the console only the lists that tests read.
     names = [n for n in listed if (tree / n).exists() and re.match(r"(?!web/)|web/tests/.*\.txt", n)]
     write_if_new(made / "planted.h", SWITCH.encode())
     for name in names:
@@ -138,7 +138,7 @@ def configure(made, build):
 
 
 def compile_tests(build, jobs):
-    """Builds; the lines of sources that the compiler named where it failed, empty where it did not."""
+    """Builds. Returns the source lines that the compiler complained about; empty if the build succeeded."""
     run = subprocess.run(["ninja", "-C", build, "-j", str(jobs), "-k", "0"], text=True, capture_output=True)
     (pathlib.Path(build) / "ninja.log").write_text(run.stdout)
     if run.returncode == 0:
@@ -147,7 +147,7 @@ def compile_tests(build, jobs):
 
 
 def build_sound(tree, made, build, faults, jobs, say=print):
-    """Plants and builds; drops the faults that do not compile, as often as it takes. The faults that are left."""
+    """Plants and builds, and drops faults that do not compile until the build succeeds. Returns the remaining faults."""
     while True:
         plant(tree, made, faults)
         configure(made, build)
@@ -173,8 +173,8 @@ def set_lines(tree, faults):
 
 
 def programs(build):
-    """Every test program by its name, but for those that look at snapshots or at the sources alone. Snapshots that stand
-    among other tests are left out by their suite (cases_of)."""
+    """Returns every test program by its name, except those that compare snapshots or only read the sources. Suites with
+    snapshots among other tests are left out by cases_of."""
     found = {}
     for folder in ("src", "tests"):
         for path in sorted((pathlib.Path(build) / folder).glob("*_test")):
@@ -196,7 +196,7 @@ def cases_of(program):
 
 
 class Reach:
-    """Which cases of which program pass by which fault, and how long each takes; kept in a file between runs."""
+    """Returns which cases of which program execute which fault, and how long each takes; a file keeps this between runs."""
 
     def __init__(self, file):
         self.file = pathlib.Path(file)
@@ -219,7 +219,7 @@ class Reach:
         self.file.write_text(json.dumps(self.programs))
 
     def askers(self, number):
-        """{program: [(seconds, case)]} of the cases that pass by a fault, quickest first."""
+        """Returns {program: [(seconds, case)]} for the cases that execute a fault, quickest first."""
         found = {}
         for name, program in self.programs.items():
             cases = sorted((s, c) for c, (s, hits) in program["cases"].items() if number in hits)
@@ -252,8 +252,8 @@ def reach_of(name, path, case):
 
 
 def ask(build, reach, fault, budget_s):
-    """What becomes of a fault: the program that found it, 'NOT REACHED', 'NOT FOUND' or 'HUNG'. Its own room's tests
-    are all asked, those of other programs for budget_s together, the quick ones first."""
+    """Returns the result for a fault: the program that found it, 'NOT REACHED', 'NOT FOUND' or 'HUNG'. Runs all tests of
+    its own room, and those of other programs for budget_s in total, the quick ones first."""
     askers = reach.askers(fault.number)
     if not askers:
         return "NOT REACHED"
@@ -281,7 +281,7 @@ def fails(program, cases, number, limit_s):
     listed = ":".join(cases)
     if len(listed) > 100_000:
         listed = "*"
-    # A fault may start what does not end: the whole group is ended with it.
+    # A fault may start a program that does not end, so the whole process group is ended.
     run = subprocess.Popen([program, "--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={listed}"],
                            env={**os.environ, "ORRERY_PLANTED": str(number)}, start_new_session=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

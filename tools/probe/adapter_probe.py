@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures what LoRA adapters cost a serving step on one GPU: their products, and their loading.
+"""Measures the cost of LoRA adapters in a serving step on one GPU: their products, and their loading.
 
     tools/probe/adapter_probe.py > adapters.csv
 
-products  the eight kernels of a layer (a shrink and an expand beside each of qkv, o, gate and up,
-          down) at the shapes of an 8B model, tokens spread evenly over the adapters of a step; 32
-          layers with weights of their own in one CUDA graph, so that nothing is found in the cache
-load      an adapter's tensors from pinned memory into a slot, one copy a tensor, as engines do
+products  the eight kernels of a layer (a shrink and an expand for each of qkv, o, gate and up,
+          down) with the shapes of an 8B model and tokens spread evenly over the adapters of a step;
+          32 layers with separate weights in one CUDA graph, so that the cache does not help
+load      an adapter's tensors from pinned memory into a slot, one copy per tensor, as engines do
 Rows: op, tokens (load: copies), adapters, rank, seconds of all layers. Needs PyTorch and Triton.
-Wrong for: tokens that are spread unevenly, engines whose kernels are tuned for a device.
+Not valid for tokens that are spread unevenly, or for engines with kernels tuned for a device.
 """
 import torch
 import triton
@@ -45,7 +45,7 @@ def expand(y, b, out, each, tokens, N, first, second, R: tl.constexpr, BM: tl.co
         return
     row = tile * BM + tl.arange(0, BM)
     column = tl.program_id(1) * BN
-    # Which of the products that lie side by side these columns are of.
+    # The index of the product, among those side by side, to which these columns belong.
     s = (column >= first).to(tl.int32) + (column >= second).to(tl.int32)
     n = column + tl.arange(0, BN)
     rank = tl.arange(0, R)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures attention kernels of PyTorch on one GPU, in the rows that `orrery calibrate` reads.
 
-    attention_probe.py >> probe.csv        after gpu_probe > probe.csv; --header for a file of its own
+    attention_probe.py >> probe.csv        after gpu_probe > probe.csv; --header for a separate file
     attention_probe.py --header --packed   FlashAttention 2 over sequences of different lengths
 
 Prefill forward and backward (causal) and decode, with the fastest backend that PyTorch offers (cuDNN,
@@ -23,7 +23,7 @@ BACKENDS = [SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]
 
 
 def captured(work):
-    """A graph of `work`, which has run before."""
+    """Returns a graph of `work`, after running it once."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
@@ -36,7 +36,7 @@ def captured(work):
 
 
 def burst(graph, calls):
-    """Seconds of one call: the median of three bursts of some milliseconds."""
+    """Returns seconds per call: the median of three bursts of some milliseconds."""
     times = []
     for _ in range(3):
         time.sleep(0.01)
@@ -91,7 +91,7 @@ def measure(shape):
 
 
 def measure_packed(shape):
-    """Each sequence has a region of the cache, whose keys and values lie beside one another."""
+    """Each sequence has a region of the cache in which its keys and values are contiguous."""
     batch, q_heads, kv_heads, dim, q_len, kv_len = shape
     opts = dict(device="cuda", dtype=torch.bfloat16)
     copies = max(1, min(8, ROTATION // (4 * batch * kv_len * kv_heads * dim)))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what a CPU host needs for the roofline of `orrery`: its memory's rate, and products as a
-served model makes them.
+"""Measures a CPU host for the roofline of `orrery`: the bandwidth of its memory, and matrix products as
+in a served model.
 
     tools/probe/cpu_probe.py > cpu.csv          all cores; OMP_NUM_THREADS=N for fewer
 
-Rows: copies of large arrays (the rate that memory gives), bf16 products of m rows with weights of an
-8B and a 1B model, in turn over more weights than the caches hold, decode attention over keys, and a
-whole decode step of a 1B-shaped model. Needs PyTorch. Wrong for: other libraries' kernels.
+Rows: copies of large arrays (the memory bandwidth), bf16 products of m rows with weights of an 8B and
+a 1B model, rotating over more weights than the caches hold, decode attention over keys, and a whole
+decode step of a 1B-shaped model. Needs PyTorch. Not valid for kernels of other libraries.
 """
 import time
 
@@ -18,7 +18,7 @@ BF16 = dict(dtype=torch.bfloat16)
 
 
 def timed(work, sets):
-    """Seconds of one call: the least of three rounds over all sets, after one that warms."""
+    """Returns seconds per call: the minimum of three rounds over all sets, after a warm-up round."""
     best = float("inf")
     for round_number in range(4):
         begin = time.perf_counter()
@@ -51,7 +51,7 @@ def decodes():
 
 
 def step():
-    """16 layers of hidden 2048, 32 heads, 8 of keys, width 8192, 128256 words: a 1B model."""
+    """A 1B model: 16 layers, hidden size 2048, 32 heads, 8 KV heads, MLP width 8192, 128256 words."""
     h, f, layers, vocab = 2048, 8192, 16, 128256
     make = lambda *s: torch.randn(*s, **BF16) * 0.02
     weights = [(make(h + 1024, h), make(h, h), make(2 * f, h), make(h, f)) for _ in range(layers)]

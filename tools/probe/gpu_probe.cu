@@ -1,14 +1,14 @@
-// Measures one NVIDIA GPU for `orrery calibrate`: matrix products in their three layouts, passes over
-// memory, the host link, and the watts that long runs settle at.
+// Measures one NVIDIA GPU for `orrery calibrate`: matrix products in their three layouts, passes
+// over memory, the host link, and the power that long runs settle at.
 //
 //   gpu_probe [--quick] > probe.csv        progress on stderr
 //
-// Short kernels are timed by CUDA events over a burst with pauses between, so that the clock is full;
-// `sustained` rows run for a second and read the board's power (NVML). Operands rotate over more
-// memory than the cache holds, and are random, because zeros draw less power and clock higher.
-// Layouts: forward TN, dgrad NN, wgrad NT of C[m,n] = A[m,k] B[k,n], as a linear layer makes them.
-// Attention is measured by attention_probe.py beside this file: its speed is that of the library whose
-// kernel runs, and a kernel written here would say little about it.
+// Short kernels are timed by CUDA events over a burst with pauses in between, so that the clock is
+// at its maximum; `sustained` rows run for a second and read the board's power (NVML). Operands
+// rotate over more memory than the cache holds. They are random, because zeros draw less power and
+// allow a higher clock. Layouts: forward TN, dgrad NN, wgrad NT of C[m,n] = A[m,k] B[k,n], as in a
+// linear layer. attention_probe.py next to this file measures attention: its speed depends on the
+// library whose kernel runs, and a kernel written here would say little about it.
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
@@ -27,9 +27,10 @@
 
 namespace {
 
-constexpr double kBurstSeconds = 4e-3;      // of one timed burst
-constexpr double kSustainedSeconds = 1.2;   // long enough for the power controller to settle
-constexpr size_t kRotation = 512ull << 20;  // bytes of operands to rotate over: several caches
+constexpr double kBurstSeconds = 4e-3;  // length of one timed burst
+constexpr double kSustainedSeconds = 1.2;  // long enough for the power controller to settle
+constexpr size_t kRotation = 512ull << 20;  // bytes of operands to rotate over: several times the
+                                            // cache
 constexpr size_t kWorkspace = 64ull << 20;
 
 void check(bool good, const char* what) {
@@ -88,7 +89,7 @@ struct Row {
   const char* pass = "";
   double m = 0, n = 0, k = 0;
   double batch = 0, q_heads = 0, kv_heads = 0, head_dim = 0, q_len = 0, kv_len = 0;
-  double bytes = 0;  // read and written, each
+  double bytes = 0;  // bytes read and bytes written, each
 };
 
 struct Probe {
@@ -98,7 +99,7 @@ struct Probe {
   std::string gpu;
   bool quick = false;
 
-  // Runs `launch(i)` for i = 0, 1, ...; the median of three bursts.
+  // Runs `launch(i)` for i = 0, 1, ... and returns the median of three bursts.
   double burst(const std::function<void(int)>& launch) {
     launch(0);
     launch(1);
@@ -122,7 +123,7 @@ struct Probe {
     check(cudaEventElapsedTime(&ms, begin, end), "event");
     return ms * 1e-3;
   }
-  // The last half of a long run: seconds a launch, and the mean watts of it.
+  // Returns seconds per launch in the second half of a long run, and sets its mean power in watts.
   double sustained(const std::function<void(int)>& launch, double once, double& watts) {
     const int chunk = std::max(1, int(0.05 / once));
     double elapsed = 0, seconds = 0, energy = 0;
@@ -162,7 +163,8 @@ unsigned char* random_buffer(size_t elements, int width) {
   return data;
 }
 
-// C[m,n] = A[m,k] B[k,n] as a layer calls it. Column-major, as the library thinks, the result is n x m.
+// C[m,n] = A[m,k] B[k,n] as a layer calls it. In the library's column-major view the result is n x
+// m.
 struct Product {
   cublasLtMatmulDesc_t op{};
   cublasLtMatrixLayout_t a{}, b{}, c{};

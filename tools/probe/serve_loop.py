@@ -4,12 +4,12 @@
     python3 tools/probe/serve_loop.py --orrery build/release/orrery > serve_loop.csv
     python3 tools/probe/serve_loop.py --orrery build/release/orrery --dry-run      # no GPU, no torch
 
-Every iteration is planned by `orrery probe serving --live` and executed here: prompts (whole or in
+`orrery probe serving --live` plans every iteration, and this program executes it: prompts (whole or in
 chunks) and decoding requests packed into one pass. Then `orrery probe serving` simulates the same
-requests, told how long this host takes to launch a layer. Prints CSV: every iteration with its measured and simulated seconds and whether the
-decisions are equal, then the latencies. What only decodes runs as a CUDA graph, as engines do; what
-holds a prompt runs eagerly.
-Wrong for: TTFT of a server (no network, no tokeniser); no rotary embedding.
+requests, using the time that this host takes to launch a layer. Prints CSV: every iteration with its
+measured and simulated seconds and whether the decisions are equal, then the latencies. An iteration
+that only decodes runs as a CUDA graph, as in engines; one with a prompt runs eagerly.
+Not valid for the TTFT of a server (no network, no tokeniser); has no rotary embedding.
 """
 import argparse
 import gc
@@ -22,7 +22,7 @@ BLOCK = 16
 
 
 class DryRun:
-    """Answers with a made-up time: the pipe and the comparison can be tried anywhere."""
+    """Answers with an invented time, so that the pipe and the comparison can be tried anywhere."""
 
     def eager_layer(self):
         return 350e-6
@@ -32,10 +32,10 @@ class DryRun:
 
 
 class Gpu:
-    """The tokens of an iteration stand in one row, as engines pack them: one product a weight, then
-    attention over sequences of different lengths (FlashAttention 2 as PyTorch ships it), decoding
-    requests apart from prompts. A running request has a region of the cache of its own; vLLM's blocks
-    would only move its rows."""
+    """Packs the tokens of an iteration into one row, as engines do: one product per weight, then
+    attention over sequences of different lengths (FlashAttention 2 as shipped with PyTorch), with
+    decoding requests separate from prompts. Each running request has its own region of the cache;
+    vLLM's blocks would only move its rows."""
 
     def __init__(self, slots, longest):
         import torch
@@ -59,7 +59,7 @@ class Gpu:
         self.sampled = torch.zeros(slots + 1, device=self.device, dtype=torch.long)
         self.graphs = {}
         self.next_parts = None
-        gc.disable()  # a pause of the collector would stand in an iteration's time
+        gc.disable()  # a pause for garbage collection would be included in an iteration's time
         with torch.inference_mode():
             self.sampled = self.sampled.clone()
             for layer in self.layers:
@@ -67,8 +67,8 @@ class Gpu:
             self.warm()
 
     def eager_layer(self):
-        """Least seconds of a layer of a step with a prompt: so few tokens that the host's launches
-        are all there is. Measured before the run, on requests that are not of it."""
+        """Returns the minimum seconds of a layer in a step with a prompt, with so few tokens that only
+        the host's launches take time. Measured before the run, on requests outside it."""
         torch, took = self.torch, []
         for _ in range(20):
             start = time.perf_counter()
@@ -79,11 +79,11 @@ class Gpu:
         return sorted(took)[len(took) // 2] / LAYERS
 
     def sizes(self):
-        """Decode graphs are captured for these numbers of requests, as engines do."""
+        """Captures decode graphs for these numbers of requests, as engines do."""
         return sorted({min(n, self.slots) for n in [1, 2, 4] + list(range(8, self.slots + 8, 8))})
 
     def warm(self):
-        """Kernels are loaded and the graphs are captured before anything is timed."""
+        """Loads the kernels and captures the graphs before anything is timed."""
         torch = self.torch
         for count in self.sizes():
             place = self.place([(slot, 1, 15) for slot in range(count)], [])
@@ -107,16 +107,16 @@ class Gpu:
         torch.cuda.synchronize()
 
     def padded(self, parts):
-        """An iteration with prompts: filled up to a multiple of 16 tokens in the spare region, as
-        engines do, since a library meets each new shape with a search of its own."""
+        """Returns an iteration with prompts, padded to a multiple of 16 tokens in the spare region, as
+        engines do, because a library searches for a kernel for each new shape."""
         decodes = [part for part in parts if part[1] == 1]
         prompts = [part for part in parts if part[1] > 1]
         missing = -sum(tokens for _, tokens, _ in parts) % BLOCK
         return self.place(decodes, prompts + [(self.slots, missing, 0)] * (missing > 0))
 
     def place(self, decodes, prompts):
-        """Where the tokens of (region, tokens, context) parts stand. Regions rise, so that the start of
-        each is a sum of lengths to the kernel, which is told what of it is used."""
+        """Returns the positions of the tokens of (region, tokens, context) parts. Regions are in ascending
+        order, so that for the kernel the start of each is a sum of lengths; it gets the used length of each."""
         torch = self.torch
         rows, source, last = [], [], []
         for slot, tokens, context in decodes + prompts:
@@ -141,7 +141,7 @@ class Gpu:
                 [context + tokens for _, tokens, context in parts])
 
     def sent(self, lists, kind):
-        """One copy to the device, cut into the lists again."""
+        """Makes one copy to the device and splits it into the lists again."""
         flat = self.torch.tensor([x for one in lists for x in one], dtype=kind, device=self.device)
         return flat, flat.split([len(one) for one in lists])
 
@@ -181,7 +181,7 @@ class Gpu:
         torch = self.torch
         start = time.perf_counter()
         alive = {request for request, _, _ in items}
-        # vLLM plans every running request in every iteration: who is missing has ended or was evicted.
+        # vLLM plans every running request in every iteration: a missing one has ended or was evicted.
         self.slot_of = {r: s for r, s in self.slot_of.items() if r in alive}
         held = set(self.slot_of.values())
         idle = [s for s in reversed(range(self.slots)) if s not in held]
@@ -199,8 +199,8 @@ class Gpu:
         return time.perf_counter() - start
 
     def replay(self, parts):
-        """The smallest captured graph that holds them; what is left over writes to the spare region.
-        The graph ends by moving every place on by one, so equal requests need no word from the host."""
+        """Replays the smallest captured graph that fits; its unused rows write to the spare region. The graph
+        ends by advancing every position by one, so unchanged requests need no update from the host."""
         count = next(n for n in self.sizes() if n >= len(parts))
         graph, place = self.graphs[count]
         if parts != self.next_parts:

@@ -3,10 +3,11 @@
 
     sudo nvidia-smi -i 0 -mig 1; sudo tools/probe/slice_probe.py > slices.csv; sudo nvidia-smi -i 0 -mig 0
 
-For every profile that the GPU offers, one instance is made and measured, then as many as fit, all
-but the first busy with large products or copies. Kernels are captured in CUDA graphs and rotate over
-more memory than the cache holds. The same shapes come back for every slice, so that rows compare.
-Needs root (instances are made and destroyed) and PyTorch. Wrong for: power, which is the board's.
+For every profile of the GPU, one instance is created and measured. Then as many as fit are created,
+and all except the first are kept busy with large products or copies. Kernels are captured in CUDA
+graphs and rotate over more memory than the cache holds. Every slice gets the same shapes, so that rows
+can be compared. Needs root (to create and destroy instances) and PyTorch. Not valid for power, which
+is that of the whole board.
 """
 import os
 import re
@@ -18,7 +19,7 @@ COLUMNS = "profile,neighbours,op,m,n,k,batch,kv_len,bytes,seconds"
 PRODUCTS = [(m, n, k) for n, k in ((6144, 4096), (28672, 4096), (4096, 14336))
             for m in (1, 16, 64, 256, 1024, 4096)]
 COPIES = [1 << 22, 1 << 25, 1 << 28]
-DECODES = [(1, 8192), (8, 2048), (32, 2048), (64, 1024)]  # requests, keys; 32 heads, 8 of keys
+DECODES = [(1, 8192), (8, 2048), (32, 2048), (64, 1024)]  # requests, keys; 32 heads, 8 KV heads
 PREFILLS = [512, 2048, 4096]
 ROTATION = 512 << 20
 
@@ -64,7 +65,7 @@ def measure_profile(name, number, most):
 
 
 def busy():
-    """Products and copies by turns until it is ended."""
+    """Alternates products and copies until it is ended."""
     import torch
     a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
     here, there = (torch.empty(1 << 28, device="cuda", dtype=torch.uint8) for _ in range(2))
@@ -84,7 +85,7 @@ def rows():
     opts = dict(device="cuda", dtype=torch.bfloat16)
 
     def timed(work, sets):
-        """Seconds of one call of `work`: the median of five bursts of at least a few milliseconds."""
+        """Returns seconds per call of `work`: the median of five bursts of at least a few milliseconds."""
         once = lambda: [work(*s) for s in sets]
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):

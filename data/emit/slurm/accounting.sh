@@ -1,10 +1,10 @@
 #!/bin/bash
 #@stamp@
-# Tenants, their quotas and the qualities of service, in slurmdbd. Run it once slurmdbd
-# is up, and again after a change: what is there is only brought up to date.
+# Writes tenants, their quotas and the QOS to slurmdbd. Run it when slurmdbd is up, and again
+# after a change: existing entries are updated.
 set -u
 run() { sacctmgr --immediate "$@" || echo "sacctmgr $* failed" >&2; }
-# Adding what is there says "nothing new" and fails, which is no fault here.
+# Adding an existing entry says "nothing new" and fails; that is not an error here.
 ensure() { sacctmgr --immediate add "$@" >/dev/null 2>&1; true; }
 
 ensure cluster @cluster@

@@ -1,4 +1,4 @@
 #!/bin/bash
 #@stamp@
-# Slurm's epilog, as root on each node of a job. When it fails, the node is drained before the next job.
+# Slurm's epilog: runs as root on each node of a job. If it fails, the node is drained before the next job.
 exec @health@

@@ -1,14 +1,14 @@
 #!/bin/bash
 #@stamp@
-# Is this node fit for a job? Exit 0: yes. Otherwise each fault is a line on stderr and
-# in the log. prolog.sh and epilog.sh run it around every job, and Slurm drains the node
-# when it fails. Try it by hand: SLURMD_NODENAME=NODE health.sh
+# Checks whether this node is fit for a job. Exits with 0 if it is; otherwise writes each fault
+# to stderr and to the log. prolog.sh and epilog.sh run it around every job, and Slurm drains the
+# node if it fails. To try it by hand: SLURMD_NODENAME=NODE health.sh
 set -u
-PATH=${PATH:-}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin  # Slurm gives hooks none
+PATH=${PATH:-}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin  # Slurm sets no PATH for hooks
 node=${SLURMD_NODENAME:-$(hostname -s)}
 case "$node" in
 #@fleets@
-  *) echo "$node is no host of this cluster" >&2; exit 1 ;;
+  *) echo "$node is not a host of this cluster" >&2; exit 1 ;;
 esac
 disks=(/ /tmp)
 disk_percent_max=95
@@ -21,7 +21,7 @@ fault() {
   logger -t orrery-health -- "$node: $1" 2>/dev/null
 }
 
-# A driver that hangs is a fault, not a reason to hang with it.
+# A hanging driver is reported as a fault; it must not hang this script.
 smi() { timeout 30 nvidia-smi "$@"; }
 
 check_gpus() {
@@ -29,7 +29,7 @@ check_gpus() {
   if [ "$vendor" != nvidia ]; then
     local found
     found=$(ls $devices 2>/dev/null | wc -l)
-    [ "$found" -eq "$gpus" ] || fault "$found of $gpus accelerators are there"
+    [ "$found" -eq "$gpus" ] || fault "only $found of $gpus accelerators were found"
     return
   fi
   local list
@@ -40,7 +40,7 @@ check_gpus() {
   fi
   local found
   found=$(printf '%s\n' "$list" | grep -c '^[0-9]')
-  [ "$found" -eq "$gpus" ] || fault "$found of $gpus GPUs answer"
+  [ "$found" -eq "$gpus" ] || fault "only $found of $gpus GPUs answer"
   while IFS=, read -r index errors; do
     errors=${errors//[^0-9]/}
     [ "${errors:-0}" -eq 0 ] || fault "GPU $index has $errors uncorrected memory errors"
@@ -57,8 +57,8 @@ check_remapped_rows() {
                --format=csv,noheader 2>/dev/null)
 }
 
-# Uncorrected memory, row remap failure, NVLink, fallen off the bus, uncontained memory error: the
-# codes after which a GPU is not to be trusted. Others are the program's fault.
+# The codes after which a GPU cannot be trusted: uncorrected memory error, row remap failure, NVLink,
+# fallen off the bus, uncontained memory error. Other codes are faults of the program.
 check_xid() {
   [ "$vendor" = nvidia ] && [ "$gpus" -gt 0 ] || return
   local line

@@ -1,5 +1,5 @@
 #!/bin/bash
 #@stamp@
-# Slurm's prolog, as root on each node of a job. When it fails, the node is drained and the job goes back to the queue.
+# Slurm's prolog: runs as root on each node of a job. If it fails, the node is drained and the job is requeued.
 #@mount@
 exec @health@

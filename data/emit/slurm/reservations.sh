@@ -1,7 +1,7 @@
 #!/bin/bash
 #@stamp@
-# Nodes that are set aside at times. Run it once slurmctld is up (and accounting.sh has made the
-# tenants), and again after a change: one that is there is made anew, its first window counted from now.
+# Reservations of nodes. Run it when slurmctld is up and accounting.sh has created the tenants, and again
+# after a change: existing reservations are created again, with their first window counted from now.
 set -u
 make() {
   local name=$1

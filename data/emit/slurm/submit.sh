@@ -15,7 +15,7 @@
 #@switches@
 #@qos@
 #@licenses@
-# Planned: @step@ a step, @run@ in all, @useful@ of the wall time useful.
+# Planned: @step@ per step, @run@ in total, goodput @useful@.
 #@variables@
 
 if [ $# -eq 0 ]; then
@@ -23,8 +23,8 @@ if [ $# -eq 0 ]; then
   exit 2
 fi
 
-# Near the end of the wall time Slurm signals this shell. The ranks get the signal from srun, save
-# and leave; then the job goes back into the queue and reads what it saved.
+# Near the end of the wall time Slurm signals this shell. srun passes the signal to the ranks, which
+# save a checkpoint and exit. The job is then requeued and continues from that checkpoint.
 asked=0
 ask_to_save() {
   asked=1

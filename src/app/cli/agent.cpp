@@ -1,4 +1,4 @@
-// `orrery agent`: live drivers of policies. `recover` brings jobs back after a node fails.
+// `orrery agent`: policies that act on live systems. `recover` restarts jobs after a node fails.
 #include <memory>
 
 #include "app/cli/recover_policy.h"
@@ -45,19 +45,20 @@ Result<RecoverSetup> setup_of(const RecoverOptions& o) {
   return setup;
 }
 
-// A configuration that makes recovery slower or blames the wrong nodes is said at the start.
+// Adapts the policy to Slurm's configuration. Warns at the start if that configuration makes
+// recovery slower or hides which node failed.
 void fit_habits(const agent::SlurmHabits& habits, const RecoverOptions& o,
                 failure::RecoveryPolicy& policy, Terminal& terminal) {
   if (habits.preempts && !o.policy.avoid_share_max) {
     policy.avoid_share_max = 0;
-    terminal.err << "note: this Slurm preempts, so a job requeued without a node seen down avoids "
-                    "no nodes (--avoid-share)\n";
+    terminal.err << "note: this Slurm preempts jobs, so a job requeued without a node seen down "
+                    "avoids no nodes (--avoid-share)\n";
   }
   if (!habits.requeues) {
-    terminal.err << "note: JobRequeue=0: only jobs submitted with --requeue come back\n";
+    terminal.err << "note: JobRequeue=0: only jobs submitted with --requeue are restarted\n";
   }
   if (!policy.fence && habits.returns_service != 0) {
-    terminal.err << "note: without --fence a silent node is left to SlurmdTimeout\n";
+    terminal.err << "note: without --fence, silent nodes are left to SlurmdTimeout\n";
   }
 }
 
@@ -89,19 +90,19 @@ ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& t
   if (!memory) return refuse(terminal, memory.error());
   agent::SlurmPort slurm(setup.access);
   agent::DryPort port(slurm);
-  // Nothing is done, so nothing shows: each thing is said once.
+  // A dry run changes nothing, so a long settling time keeps each action from being printed again.
   failure::RecoveryPolicy policy = setup.policy;
   policy.settle = days(365);
   const auto keep_nothing = [](const std::vector<std::string>&) -> Result<void> { return {}; };
   agent::RecoverAgent agent(port, keep_nothing, policy, std::move(*memory));
-  terminal.err << "dry run: nothing is done and nothing is journalled\n";
+  terminal.err << "dry run: nothing is done and nothing is written to the journal\n";
   return drive(agent, nullptr, setup, o, terminal);
 }
 
 ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
   auto setup = setup_of(o);
   if (!setup) return refuse(terminal, setup.error());
-  // A file that is no journal is refused before Slurm is asked, whose programs may wait for it.
+  // Checks that the journal is one before any Slurm program runs, because those may hang.
   const auto own =
       agent::Journal::read(o.journal, agent::recovery_journal(o.journal, setup->policy));
   if (!own) return refuse(terminal, own.error());
@@ -113,10 +114,11 @@ ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
   if (o.dry_run) return run_dry(*setup, o, terminal);
   auto journal = agent::Journal::open(o.journal, agent::recovery_journal(o.journal, setup->policy));
   if (!journal) return refuse(terminal, journal.error());
-  if (journal->torn_bytes() > 0) terminal.err << "note: the journal's torn last line was cut\n";
+  if (journal->torn_bytes() > 0)
+    terminal.err << "note: the incomplete last line of the journal was removed\n";
   const auto memory = agent::recall(journal->text(), o.journal, setup->policy);
   if (!memory) return refuse(terminal, memory.error());
-  // Ctrl-C is heard while Slurm hangs.
+  // Lets Ctrl-C interrupt a Slurm program that hangs.
   agent::SlurmPort port(setup->access, agent::run_until(terminal.interrupted));
   agent::RecoverAgent agent(
       port, [&journal](const std::vector<std::string>& lines) { return journal->append(lines); },
@@ -125,22 +127,24 @@ ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
 }
 
 void bind(RecoverOptions& o, Arguments& a) {
-  a.option("--conf", o.conf, "slurm.conf; without it the programs look themselves", "FILE");
-  a.option("--journal", o.journal, "what was found and done; kept between runs", "FILE");
+  a.option("--conf", o.conf, "slurm.conf; without it, Slurm's programs find it themselves", "FILE");
+  a.option("--journal", o.journal, "journal of what was found and done; kept between runs", "FILE");
   a.required();
   bind_interval(o.policy, a);
-  a.flag("--once", o.once, "one look, its actions, and out");
-  a.flag("--dry-run", o.dry_run, "say what would be done, do nothing");
-  a.option("--fence", o.fence, "program that is given a node and powers it off", "PROGRAM");
+  a.flag("--once", o.once, "check once, act, and exit");
+  a.flag("--dry-run", o.dry_run, "print what would be done, and do nothing");
+  a.option("--fence", o.fence, "program that powers off the node given as its argument", "PROGRAM");
   bind(o.policy, a);
-  a.option("--spare-reason", o.spare, "nodes drained with a reason that begins so are spares");
-  a.option("--broken-reason", o.broken, "and with this one unfit: their jobs are moved");
+  a.option("--spare-reason", o.spare,
+           "nodes drained with a reason that begins with this are spares");
+  a.option("--broken-reason", o.broken,
+           "nodes with a reason that begins with this are unfit, and their jobs are moved");
   a.format(o.format);
 }
 
 Verb recover_verb() {
   return {.name = "recover",
-          .summary = "Bring Slurm jobs back in seconds after a node fails",
+          .summary = "Restart Slurm jobs within seconds after a node fails",
           .examples = {"orrery agent recover --journal recover.jsonl --dry-run",
                        "orrery agent recover --conf slurm.conf --journal recover.jsonl",
                        "orrery agent recover --journal recover.jsonl --fence ./power-off"},

@@ -1,7 +1,8 @@
-// `orrery agent lifecycle`: keeps a run's checkpoints where its rules say, and deletes nothing
-// before what replaces it was read back.
+// `orrery agent lifecycle`: keeps a run's checkpoints where its rules say. Deletes nothing until
+// its replacement was read back and verified.
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "app/cli/keep_words.h"
@@ -39,6 +40,7 @@ struct LifecycleOptions {
 struct LifecycleSetup {
   storage::LifecyclePolicy policy;
   std::vector<agent::LivePlace> places;
+  std::vector<std::string> locations;  // of the places, each ending in '/'
   Seconds interval;
   Seconds quiet;
 };
@@ -55,8 +57,9 @@ template <class Q>
 Result<Q> quantity_of(std::string_view text, const char* name) {
   const auto read = parse_quantity<Q>(text);
   if (read) return *read;
-  return fail(agent_usage(std::string(name) + ": '" + std::string(text) + "' cannot be read",
-                          "a number with its unit: 10 s, 7d, 200 MB/s"));
+  return fail(
+      agent_usage(std::string(name) + ": '" + std::string(text) + "' is not a length of time",
+                  "write a number with its unit: 10 s, 5 min, 7d"));
 }
 
 Result<std::unique_ptr<agent::KeepStore>> store_at(const std::string& location,
@@ -79,12 +82,24 @@ Result<std::unique_ptr<agent::KeepStore>> store_at(const std::string& location,
                              [] { return agent::machine_clock().up; });
 }
 
+// Returns a location as it can be compared with others: folders by where their links lead.
+std::string plain_location(const std::string& location) {
+  std::string plain = location;
+  if (!location.starts_with("s3://")) {
+    std::error_code error;
+    plain = std::filesystem::weakly_canonical(std::filesystem::absolute(location), error).string();
+    if (error) plain = location;
+  }
+  while (plain.ends_with('/')) plain.pop_back();
+  return plain + '/';
+}
+
 Result<void> add_place(const std::string& text, const LifecycleOptions& o,
                        const agent::KeepOwner& owner, LifecycleSetup& setup) {
   const auto words = split(text, ',');
   const std::size_t equals = words.front().find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == words.front().size()) {
-    return bad_place(text, "no name or no location");
+    return bad_place(text, "the name or the location is missing");
   }
   storage::KeepPlace place{.name = std::string(words.front().substr(0, equals))};
   const std::string location(words.front().substr(equals + 1));
@@ -94,8 +109,16 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o,
     }
   }
   for (const storage::KeepPlace& other : setup.policy.places) {
-    if (other.name == place.name) return bad_place(text, "that name is taken");
+    if (other.name == place.name) return bad_place(text, "another place has this name");
   }
+  // What one place keeps the rules of the other could remove: it is the same copy.
+  const std::string plain = plain_location(location);
+  for (const std::string& other : setup.locations) {
+    if (plain.starts_with(other) || other.starts_with(plain)) {
+      return bad_place(text, "it is, holds or lies in another place, " + other);
+    }
+  }
+  setup.locations.push_back(plain);
   auto store = store_at(location, o, owner);
   if (!store) return std::unexpected(store.error());
   setup.places.push_back(
@@ -104,7 +127,8 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o,
   return {};
 }
 
-// Without an owner the places are looked at and never locked.
+// Builds the places and the policy from the options. With an empty owner the places are only read,
+// never locked.
 Result<LifecycleSetup> setup_of(const LifecycleOptions& o, const agent::KeepOwner& owner) {
   LifecycleSetup setup;
   for (const std::string& text : o.places) {
@@ -120,7 +144,7 @@ Result<LifecycleSetup> setup_of(const LifecycleOptions& o, const agent::KeepOwne
   }
   if (setup.policy.places.size() < 2 && !keeps_for_good) {
     return fail(agent_usage("no durable place keeps anything",
-                            "give a place a rule: --place hot=/checkpoints,written,newest=3"));
+                            "give one a rule: --place hot=/checkpoints,written,newest=3"));
   }
   const auto interval = quantity_of<Seconds>(o.interval, "--interval");
   if (!interval) return std::unexpected(interval.error());
@@ -147,7 +171,7 @@ void show(const agent::LifecycleDone& done, Seconds at, const LifecycleOptions& 
   terminal.out << clock_text(at) << "  " << agent::text_of(done, o.dry_run) << '\n';
 }
 
-// Shows one tick; the end of the agent if its places are as the rules say.
+// Prints one tick. The outcome has an end if the places already satisfy the rules.
 agent::RoundOutcome after(const agent::LifecycleTick& tick, agent::LifecycleRounds& rounds,
                           const LifecycleOptions& o, Terminal& terminal) {
   for (const agent::LifecycleDone& done : tick.done) show(done, tick.at, o, terminal);
@@ -162,7 +186,7 @@ agent::RoundOutcome after(const agent::LifecycleTick& tick, agent::LifecycleRoun
           .wait = {}};
 }
 
-// Looks until the places are as the rules say (--once, --dry-run), or until it is stopped.
+// Runs ticks until the places satisfy the rules (--once, --dry-run) or until interrupted.
 ExitCode drive(agent::LifecycleAgent& agent, agent::Journal* journal, const LifecycleSetup& setup,
                const LifecycleOptions& o, Terminal& terminal) {
   agent::LifecycleRounds rounds({.ends = o.once || o.dry_run,
@@ -207,15 +231,15 @@ ExitCode run_dry(LifecycleSetup& setup, const LifecycleOptions& o, Terminal& ter
   storage::LifecycleMemory memory = std::move(*recalled);
   agent::LifecyclePlaces port = port_of(setup, o, terminal);
   const auto keep_nothing = [](const auto&) -> Result<void> { return {}; };
-  // Nothing is done, so nothing shows: each thing is said once.
+  // A dry run changes nothing: long settling times keep each action from being printed again.
   setup.policy.settle = setup.policy.settle_max = days(365);
   agent::LifecycleAgent agent(port, keep_nothing, setup.policy, std::move(memory));
-  terminal.err << "dry run: copies are read, nothing is moved, deleted or journalled\n";
+  terminal.err << "dry run: copies are read; nothing is moved, deleted or written to the journal\n";
   return drive(agent, nullptr, setup, o, terminal);
 }
 
 ExitCode run_lifecycle(const LifecycleOptions& o, Terminal& terminal) {
-  // Before a journal is made: what is wrong with the words.
+  // Reports faults in the options before a journal is created.
   auto setup = setup_of(o, {});
   if (!setup) return refuse(terminal, setup.error());
   if (o.dry_run) return run_dry(*setup, o, terminal);
@@ -244,24 +268,27 @@ ExitCode run_lifecycle(const LifecycleOptions& o, Terminal& terminal) {
 }
 
 void bind(LifecycleOptions& o, Arguments& a) {
-  a.option("--place", o.places,
-           "NAME=FOLDER or NAME=s3://BUCKET/PREFIX with rules behind it, the fastest place first",
-           "PLACE");
+  a.option(
+      "--place", o.places,
+      "NAME=FOLDER or NAME=s3://BUCKET/PREFIX, followed by its rules; name the fastest place first",
+      "PLACE");
   a.required();
-  a.option("--journal", o.journal, "what was read and done; kept between runs", "FILE");
+  a.option("--journal", o.journal, "journal of what was read and done; kept between runs", "FILE");
   a.required();
-  a.option("--run", o.run, "name of the run whose checkpoints these are");
-  a.option("--marker", o.marker, "file that a trainer writes last, where it is none we know",
-           "NAME");
-  a.option("--quiet", o.quiet, "without a write before a checkpoint counts as finished", "TIME");
-  a.option("--interval", o.interval, "between two looks", "TIME");
-  a.option("--copies", o.copies, "good durable copies before another one is deleted");
-  a.option("--grace", o.grace, "how long a removed copy stays in the place's trash", "TIME");
-  a.option("--reread", o.reread, "good copies are read again after so long; 0: never", "TIME");
-  a.option("--endpoint", o.endpoint, "of the object store", "URL");
-  a.option("--region", o.region, "of the object store");
-  a.flag("--once", o.once, "until there is nothing more to do, and out");
-  a.flag("--dry-run", o.dry_run, "say what would be done, do nothing");
+  a.option("--run", o.run, "name of the training run that writes these checkpoints");
+  a.option("--marker", o.marker,
+           "file that the trainer writes last, if its checkpoint format is unknown", "NAME");
+  a.option("--quiet", o.quiet, "time without writes after which a checkpoint counts as finished",
+           "TIME");
+  a.option("--interval", o.interval, "time between two checks", "TIME");
+  a.option("--copies", o.copies,
+           "number of verified durable copies required before another copy is deleted");
+  a.option("--grace", o.grace, "how long a removed copy stays in the trash of its place", "TIME");
+  a.option("--reread", o.reread, "read verified copies again after this time; 0: never", "TIME");
+  a.option("--endpoint", o.endpoint, "URL of the object store", "URL");
+  a.option("--region", o.region, "region of the object store");
+  a.flag("--once", o.once, "run until there is nothing left to do, then exit");
+  a.flag("--dry-run", o.dry_run, "print what would be done, and do nothing");
   a.format(o.format);
 }
 
@@ -270,7 +297,7 @@ void bind(LifecycleOptions& o, Arguments& a) {
 Verb lifecycle_verb() {
   return {
       .name = "lifecycle",
-      .summary = "Keep a run's checkpoints where its rules say, and never lose the last good one",
+      .summary = "Keep a run's checkpoints where its rules say, and never lose the last good copy",
       .examples = {"orrery agent lifecycle --place hot=/ckpt,written,newest=3 "
                    "--place cold=s3://bucket/run,every=1000 --journal life.jsonl --dry-run",
                    "orrery agent lifecycle --place nvme=/nvme/ckpt,written,volatile,newest=1 "

@@ -47,7 +47,7 @@ TEST_F(LifecycleJournal, a_journal_over_16_mib_is_compacted) {
   const std::vector<std::string> once = {"--place", hot(",written,newest=1"), "--once"};
   ASSERT_EQ(keep(once).code, ExitCode::good);
   const std::string kept = journal();
-  // The journal is compacted between two looks.
+  // The journal is compacted between two ticks.
   folder.write("l.jsonl", padded(kept + R"({"kind":"alerted","key":"k")", "}\n", kCutAbove + 1));
   ASSERT_EQ(keep(once).code, ExitCode::good);
   EXPECT_THAT(
@@ -63,7 +63,7 @@ TEST_F(LifecycleJournal, copies_are_made_and_journaled) {
   EXPECT_THAT(a.out, MatchesRegex(".*verify iter_100  hot .*\n.*copy iter_100  hot ->  cold .*\n"
                                   ".*verify iter_100  cold .*\n"));
   EXPECT_EQ(read_text_file(folder.at("cold/iter_100/x")).value_or(""), "abc");
-  // After something was done the next look does not wait for its time.
+  // After an action the next tick comes at once.
   fs::remove(folder.at("l.jsonl"));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   const VerbAnswer again =
@@ -73,7 +73,7 @@ TEST_F(LifecycleJournal, copies_are_made_and_journaled) {
   EXPECT_THAT(again.out, HasSubstr("verify iter_100  cold "));
 }
 
-// The copy fails because a file is in the way; the agent goes on.
+// The copy fails because a file is in the way; the agent continues.
 TEST_F(LifecycleJournal, failures_are_journaled_with_their_reason) {
   folder.write("cold/iter_100", "in the way");
   const VerbAnswer a =
@@ -118,6 +118,26 @@ TEST_F(LifecycleVerb, a_place_needs_a_name_a_location_and_known_options) {
   expect_place({at("hot", ",all"), at("hot", ",all")}, "[usage.place]");
 }
 
+// Two names of one copy: what the rules of one place keep those of the other would remove.
+TEST_F(LifecycleVerb, a_place_is_not_another_and_not_inside_another) {
+  item("hot", "100");
+  fs::create_directory_symlink(folder.at("hot"), folder.at("link"));
+  const std::string same = folder.at("hot");
+  for (const std::string& other : {same, same + "/", same + "/../hot", same + "/cold", same + "/x/y",
+                                   folder.at("link"), folder.at("link/x"), folder.path()}) {
+    expect_place({at("hot", ",written,all"), "cold=" + other + ",newest=1"}, "[usage.place]");
+    EXPECT_FALSE(fs::exists(folder.at("l.jsonl"))) << other;
+  }
+  const Variable access{"AWS_ACCESS_KEY_ID", "k"}, secret{"AWS_SECRET_ACCESS_KEY", "s"};
+  for (const char* other : {"s3://b/run", "s3://b/run/", "s3://b/run/cold", "s3://b"}) {
+    expect_place({"hot=s3://b/run,all", std::string("cold=") + other + ",newest=1"},
+                 "[usage.place]");
+  }
+  const VerbAnswer beside =
+      keep({at("hot", ",written,all"), at("hotter", ",all")}, {"--dry-run"});
+  EXPECT_EQ(beside.code, ExitCode::good) << beside.err;
+}
+
 TEST_F(LifecycleVerb, a_single_place_must_keep_something_forever) {
   const std::string said = "[agent.usage]";
   expect_place({at("hot", "")}, said);
@@ -153,7 +173,7 @@ TEST_F(LifecycleVerb, times_have_units) {
   }
 }
 
-// Both copies are there; the older one of hot may go once both were read.
+// Both copies exist; the older one in hot may be deleted once both were read.
 TEST_F(LifecycleVerb, a_dry_run_moves_and_journals_nothing) {
   for (const char* step : {"100", "200"}) {
     item("hot", step);
@@ -169,7 +189,7 @@ TEST_F(LifecycleVerb, a_dry_run_moves_and_journals_nothing) {
   EXPECT_TRUE(read_text_file(folder.at("hot/iter_100/x")));
 }
 
-// A third place wants a copy too: with --copies 2 it comes before the removal.
+// A third place needs a copy too: with --copies 2 it is made before the deletion.
 TEST_F(LifecycleVerb, deletion_waits_for_the_required_good_copies) {
   for (const char* step : {"100", "200"}) {
     item("hot", step);
@@ -193,7 +213,7 @@ TEST_F(LifecycleVerb, once_ends_when_nothing_is_left_to_do) {
   const std::string journal = read_text_file(folder.at("l.jsonl")).value_or("");
   EXPECT_THAT(journal, AllOf(HasSubstr("\"kind\":\"lifecycle\""),
                              HasSubstr("\"key\":\"verify/hot/iter_100\",\"good\":true")));
-  // What was read is remembered: a second run finds nothing to do.
+  // Verified copies are remembered: a second run has nothing to do.
   const VerbAnswer again = keep({at("hot", ",written,newest=1")}, {"--once"});
   EXPECT_EQ(again.out, "");
   EXPECT_EQ(again.code, ExitCode::good);
@@ -227,8 +247,8 @@ TEST_F(LifecycleVerb, good_copies_are_verified_again_after_the_interval) {
   EXPECT_THAT(keep(places, {"--once", "--reread", "1 h"}).out, HasSubstr("verify iter_100  hot "));
 }
 
-// The only copy, and the rule keeps everything: it stays, the alert names the file and the check,
-// and every run that ends with it is no success.
+// The only copy is bad, and the rule keeps everything: it stays, the alert names the file and the
+// check, and every run that ends this way fails.
 TEST_F(LifecycleVerb, a_copy_that_fails_a_check_stays) {
   item("hot", "100");
   item("hot", "300");
@@ -245,7 +265,7 @@ TEST_F(LifecycleVerb, a_copy_that_fails_a_check_stays) {
   }
 }
 
-// The bad copy is not the last one: it makes room, by way of the trash.
+// The bad copy is not the last one: it is replaced and moved to the trash.
 TEST_F(LifecycleVerb, a_bad_copy_is_replaced_if_a_good_one_exists) {
   item("hot", "100");
   const std::vector<std::string> places = {at("hot", ",written,all"), at("cold", ",all")};
@@ -273,7 +293,7 @@ TEST_F(LifecycleVerb, removed_items_can_be_restored_from_the_trash) {
   const auto aside = std::filesystem::directory_iterator(trash)->path();
   EXPECT_THAT(aside.filename().string(), testing::StartsWith("iter_100.20"));
   EXPECT_TRUE(read_text_file((aside / "x").string()));
-  // Its replacement is gone: the item stays in the trash and an alert is raised.
+  // Its replacement is gone: the item stays in the trash, and an alert is raised.
   std::filesystem::rename(folder.at("cold/iter_100"), folder.at("elsewhere"));
   const VerbAnswer gone = keep(places, {"--once", "--grace", "0 s"});
   EXPECT_EQ(gone.code, ExitCode::fails_rule);
@@ -285,7 +305,7 @@ TEST_F(LifecycleVerb, removed_items_can_be_restored_from_the_trash) {
   EXPECT_TRUE(read_text_file(folder.at("cold/iter_100/x")));
 }
 
-// What another journal, or a person, has put into the trash is not removed.
+// Items that another journal, or a user, put into the trash are not removed.
 TEST_F(LifecycleVerb, only_journaled_items_leave_the_trash) {
   item("hot", "200");
   item("hot/.orrery-trash", "100.20260101T000000Z");
@@ -294,7 +314,7 @@ TEST_F(LifecycleVerb, only_journaled_items_leave_the_trash) {
   EXPECT_TRUE(read_text_file(folder.at("hot/.orrery-trash/iter_100.20260101T000000Z/x")));
 }
 
-// A manifest is text from outside: a path in it leads nowhere.
+// A manifest is text from outside: paths in it must not leave the folder.
 TEST_F(LifecycleVerb, a_manifest_with_an_outside_path_raises_an_alert) {
   item("hot", "100");
   folder.write("mine.txt", "mine");

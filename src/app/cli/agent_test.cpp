@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Limits file sizes, as a full disk would.
+// Limits file sizes, which has the effect of a full disk.
 class FilesLimited {
  public:
   explicit FilesLimited(rlim_t bytes) {
@@ -48,7 +48,7 @@ class FilesLimited {
   void (*handler_)(int) = SIG_DFL;
 };
 
-// Two nodes and a job, reported by programs named after Slurm's.
+// Two nodes and a job, reported by programs with the names of Slurm's.
 class RecoverJournal : public testing::Test {
  protected:
   RecoverJournal() : path_("PATH", folder.path() + "/bin:" + std::getenv("PATH")) {
@@ -79,7 +79,7 @@ class RecoverJournal : public testing::Test {
   Variable path_;
 };
 
-// What is remembered stays: who ran where. The next look is written whole.
+// Which job ran where is kept, and the next tick writes the journal completely.
 TEST_F(RecoverJournal, a_journal_over_16_mib_is_compacted) {
   folder.write("j.jsonl",
                padded("{\"kind\":\"journal\",\"of\":\"orrery agent recover\",\"version\":1}\n",
@@ -117,7 +117,7 @@ int count_of(const std::string& text, const std::string& part) {
   return found;
 }
 
-// Eight nodes; the tests say what runs on them. Each look asks squeue once, which is counted.
+// Eight nodes; each test says what runs on them. Each tick asks squeue once, which is counted.
 class RecoverVerb : public testing::Test {
  protected:
   RecoverVerb() : path_("PATH", folder.path() + "/bin:" + std::getenv("PATH")) {
@@ -168,7 +168,7 @@ TEST_F(RecoverVerb, a_lost_job_avoids_its_former_nodes) {
   EXPECT_EQ(text("orders"), "update JobId=7 ExcNodeList=n1\n");
 }
 
-// A requeue may be a preemption, for which no node is to blame.
+// A requeue may be a preemption, which is no node's fault.
 TEST_F(RecoverVerb, a_preempted_job_is_released_and_avoids_no_node) {
   config("preempt/qos", "1", "0");
   recover({"--once"});
@@ -223,7 +223,7 @@ TEST_F(RecoverVerb, an_early_interrupt_ends_the_agent) {
   EXPECT_EQ(text("looks"), "");
 }
 
-// The third question after the first look is asked while it waits, a minute long.
+// The third query after the first tick comes during the wait of one minute.
 TEST_F(RecoverVerb, looks_are_an_interval_apart) {
   int asked = 0;
   const VerbAnswer a = recover({"--interval", "1 min"}, {.interrupted = [&] {
@@ -253,7 +253,7 @@ TEST_F(RecoverVerb, a_torn_last_line_is_cut) {
   EXPECT_EQ(text("j.jsonl").back(), '\n');
 }
 
-// A journal that is none is refused by a dry run as by a real one, and keeps every byte.
+// A file that is not a journal is refused in a dry run too, and is not changed.
 TEST(Agent, a_file_that_is_no_journal_is_not_changed) {
   const agent::TestFolder folder;
   const std::string path = folder.at("precious.json");

@@ -1,4 +1,4 @@
-// What a verb said when a test asked it.
+// The answer of a verb in a test.
 #pragma once
 
 

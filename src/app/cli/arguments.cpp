@@ -30,8 +30,8 @@ std::optional<double> number_from(const std::string& given) {
   return parse_number(given);
 }
 
-// The parser's own conversion takes 0777 as octal, -1 as a huge unsigned and "nan" as a number;
-// base/text.h takes none of them.
+// Reads numbers with base/text.h, because the parser's own conversion accepts 0777 as octal, -1 as
+// a huge unsigned number and "nan" as a number.
 template <class T>
 CLI::Option* bind_number(CLI::App& app, const std::string& name, const std::string& help,
                          const std::function<void(T)>& store) {
@@ -58,7 +58,8 @@ CLI::Option* bind_within(CLI::App& app, const std::string& name, const std::stri
   });
 }
 
-// The type name "text|json" is what --help shows and what the completion scripts split again.
+// Restricts an option to `choices`. --help shows the type name "text|json", and the completion
+// scripts split it again.
 void limit_to(CLI::Option& option, const std::vector<std::string>& choices) {
   option.type_name(joined(choices, "|"));
   option.check(
@@ -193,26 +194,27 @@ void Arguments::format(Format& field, const std::vector<Format>& offered) {
           if (given == to_text(f)) field = f;
         }
       },
-      "form of the answer");
+      "output format");
   limit_to(*last_, names);
   last_->default_str(to_text(field));
 }
 
 void Arguments::seed(std::uint64_t& field) {
-  last_ = bind_within(app_, "--seed", "seed of the random streams", 0,
-                      std::numeric_limits<std::int64_t>::max(),
-                      [&field](std::int64_t given) { field = static_cast<std::uint64_t>(given); });
+  last_ =
+      bind_within(app_, "--seed", "seed for random numbers; the same seed gives the same result", 0,
+                  std::numeric_limits<std::int64_t>::max(),
+                  [&field](std::int64_t given) { field = static_cast<std::uint64_t>(given); });
   last_->type_name("N")->default_str(std::to_string(field));
 }
 
 void Arguments::jobs(int& field) {
-  last_ = bind_within(app_, "--jobs", "threads; the result is the same for any number", 1, kJobsMax,
+  last_ = bind_within(app_, "--jobs", "number of threads; it never changes the result", 1, kJobsMax,
                       [&field](std::int64_t given) { field = static_cast<int>(given); });
   last_->type_name("N")->default_str(std::to_string(field));
 }
 
 void Arguments::port(int& field) {
-  last_ = bind_within(app_, "--port", "TCP port on 127.0.0.1; 0 takes a free one", 0, kPortMax,
+  last_ = bind_within(app_, "--port", "TCP port on 127.0.0.1; 0 picks a free one", 0, kPortMax,
                       [&field](std::int64_t given) { field = static_cast<int>(given); });
   last_->type_name("N")->default_str(std::to_string(field));
 }

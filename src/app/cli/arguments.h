@@ -1,9 +1,9 @@
 // The options of a verb, bound to the fields that receive them. The parser behind it (CLI11) is a
 // heavy header and stays in arguments.cpp.
 //
-// The field's value at the time of binding is the default that --help shows. Quantities
-// ("20 PB", "400 GB/s") are taken as text and read with base/units.h, so that a bare number where a
-// unit belongs is refused here as it is in the design file.
+// The field's value at the time of binding is the default that --help shows. Quantities ("20 PB",
+// "400 GB/s") are taken as text and read with base/units.h, so that a bare number where a unit
+// belongs is refused, as in the design file.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,20 @@ class Arguments {
  public:
   explicit Arguments(CLI::App& app) : app_(app) {}
 
-  // Words without a dash, in the order they are bound. `name` is written in capitals: "FILE".
+  // Binds a word without a dash. Words are taken in the order in which they are bound. `name` is in
+  // capitals: "FILE".
   void positional(const std::string& name, std::string& field, const std::string& help);
   void positional_choice(const std::string& name, std::string& field,
                          const std::vector<std::string>& choices, const std::string& help);
   void optional_positional(const std::string& name, std::string& field, const std::string& help);
   void optional_positional(const std::string& name, std::optional<std::string>& field,
                            const std::string& help);
-  // All remaining words; none is fine.
+  // Binds all remaining words; there may be none.
   void positionals(const std::string& name, std::vector<std::string>& field,
                    const std::string& help);
 
-  // `name` is written with its dashes, a short form before it: "-o,--output". The value is shown as
-  // `unit` ("GB/s", "N", "FILE") in the help.
+  // Binds an option. `name` has its dashes and may begin with a short form: "-o,--output". The help
+  // shows the value as `unit` ("GB/s", "N", "FILE").
   void option(const std::string& name, std::string& field, const std::string& help,
               const std::string& unit = "TEXT");
   void option(const std::string& name, std::optional<std::string>& field, const std::string& help,
@@ -54,19 +55,19 @@ class Arguments {
               const std::string& unit = "X");
   void option(const std::string& name, std::optional<double>& field, const std::string& help,
               const std::string& unit = "X");
-  // May be given again; the values gather.
+  // Binds an option that may be repeated; the values are collected.
   void option(const std::string& name, std::vector<std::string>& field, const std::string& help,
               const std::string& unit = "TEXT");
   void choice(const std::string& name, std::string& field, const std::vector<std::string>& choices,
               const std::string& help);
   void flag(const std::string& name, bool& field, const std::string& help);
-  // The option or positional bound last must be given.
+  // Makes the option or positional that was bound last mandatory.
   void required();
 
-  // The options that mean the same in every verb.
+  // Options that mean the same in every verb.
   void format(Format& field, const std::vector<Format>& offered = {Format::text, Format::json});
   void seed(std::uint64_t& field);
-  void jobs(int& field);  // threads; never changes a result
+  void jobs(int& field);  // number of threads; never changes a result
   void port(int& field);
 
  private:

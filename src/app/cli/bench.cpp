@@ -1,4 +1,4 @@
-// `orrery bench`: the named speed figures of bench/, one JSON object a line.
+// `orrery bench`: the named benchmarks of bench/, one JSON object per line.
 #include <algorithm>
 #include <memory>
 
@@ -31,7 +31,7 @@ Result<std::vector<SpeedFigure>> chosen(const std::vector<std::string>& wanted) 
     const auto near = nearest(name, known);
     unknown.push_back({.code = "bench.unknown",
                        .place = {},
-                       .what = "there is no figure named " + name,
+                       .what = "there is no benchmark named " + name,
                        .why = {},
                        .fix = near ? "try " + *near : "`orrery bench --list` shows the names"});
   }
@@ -69,12 +69,13 @@ ExitCode run_bench(const BenchOptions& options, Terminal& terminal) {
 
 Verb bench_verb() {
   return {.name = "bench",
-          .summary = "Measure the named speed figures, one JSON object a line",
+          .summary = "Measure the speed of Orrery itself; print one JSON object per line",
           .examples = {"orrery bench", "orrery bench --list", "orrery bench random_uniform"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<BenchOptions>();
-            arguments.positionals("NAME", options->names, "figures to measure; all when none");
-            arguments.flag("--list", options->list, "show the names instead of measuring");
+            arguments.positionals("NAME", options->names,
+                                  "benchmarks to run; all if none is named");
+            arguments.flag("--list", options->list, "list the names instead of measuring");
             return [options](Terminal& terminal) { return run_bench(*options, terminal); };
           }};
 }

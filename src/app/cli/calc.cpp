@@ -1,18 +1,20 @@
-// `orrery calc QUESTION`: one question, flags in, the arithmetic shown with its assumptions. The
-// questions and their options are those of calc/calculators.h.
+// `orrery calc QUESTION`: answers one question from options and shows the arithmetic and its
+// assumptions. The questions and their options are those of calc/calculators.h.
 #include <map>
 #include <memory>
 
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
 #include "core/base/text.h"
+#include "core/catalog/config_json.h"
 #include "output/report/calculation_report.h"
 #include "study/calc/calculators.h"
 
 namespace orrery::cli {
 namespace {
 
-// What CLI11 fills, by the name of the parameter; the nodes of a map stay where they are.
+// Fields that CLI11 fills, by parameter name. A map, because CLI11 keeps pointers and the nodes of
+// a map do not move.
 struct CalcFields {
   std::map<std::string, std::string> texts;
   std::map<std::string, std::optional<std::string>> open;
@@ -62,9 +64,27 @@ calc::CalcTexts texts_of(const CalcFields& fields) {
   return all;
 }
 
+// Adds the model of a config.json to the catalog if --model names such a file.
+Result<void> take_model_file(const CalcFields& fields, machine::Models& models,
+                             const Terminal& terminal) {
+  const auto named = fields.texts.find("model");
+  if (named == fields.texts.end() || !named->second.ends_with(".json")) return {};
+  const auto text = terminal.read_file(named->second);
+  if (!text) return std::unexpected(text.error());
+  auto shape = catalog::model_from_config_json(*text, named->second);
+  if (!shape) return std::unexpected(shape.error());
+  auto knowledge = std::make_shared<catalog::Knowledge>(*models.knowledge);
+  knowledge->catalog.models.push_back(std::move(*shape));
+  models.knowledge = std::move(knowledge);
+  return {};
+}
+
 ExitCode answer(const calc::Calculator& calculator, const CalcFields& fields, Terminal& terminal) {
-  const auto models = shipped_models();
+  auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
+  if (auto taken = take_model_file(fields, *models, terminal); !taken) {
+    return refuse(terminal, taken.error());
+  }
   const Result<calc::Calculation> c = calculate(calculator, texts_of(fields), *models);
   if (!c) return refuse(terminal, c.error());
   switch (fields.format) {
@@ -78,7 +98,7 @@ ExitCode answer(const calc::Calculator& calculator, const CalcFields& fields, Te
       terminal.out << to_html(report::document_of(*c));
       break;
     default:
-      terminal.out << to_text(report::document_of(*c));
+      terminal.out << to_text(report::document_of(*c), terminal.style);
   }
   return ExitCode::good;
 }
@@ -102,7 +122,7 @@ Verb question(const calc::Calculator& calculator) {
 
 Verb calc_verb() {
   Verb verb{.name = "calc",
-            .summary = "Answer one question with the arithmetic shown",
+            .summary = "Answer one question and show the arithmetic",
             .examples = {"orrery calc checkpoint --model llama-3-70b --write \"40 GB/s\"",
                          "orrery calc goodput --mtbf \"3 h\" --restart \"10 min\""}};
   for (const calc::Calculator& c : calc::calculators()) verb.verbs.push_back(question(c));

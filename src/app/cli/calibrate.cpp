@@ -1,6 +1,6 @@
-// `orrery calibrate FILE`: parameters from measurements: a device's kernels from a GPU probe's CSV,
-// a tier's rates from a storage probe's JSON or DLIO's summary.json, the training parameters from
-// rows of training runs, the serving parameters from rows of serving tests.
+// `orrery calibrate FILE`: fits parameters to measurements: an accelerator's kernels from a GPU
+// probe's CSV, a tier's rates from a storage probe's JSON or DLIO's summary.json, the training
+// parameters from rows of training runs, the serving parameters from rows of serving tests.
 #include "study/score/calibrate.h"
 
 #include <memory>
@@ -27,7 +27,8 @@ struct CalibrateOptions {
   bool adjust = false;
 };
 
-// "NVIDIA H200" is h200-sxm: the catalog's id of that silicon, the SXM board first.
+// Returns the accelerator that a device name belongs to: "NVIDIA H200" is h200-sxm. Prefers the SXM
+// board; returns nullptr if none fits.
 const catalog::Accelerator* accelerator_named(const catalog::Catalog& catalog,
                                               std::string_view gpu) {
   std::string name = lowered(gpu);
@@ -53,17 +54,17 @@ Result<const catalog::Accelerator*> chosen(const catalog::Catalog& catalog,
   return fail({.severity = Severity::error,
                .code = "calibrate.accelerator",
                .place = {.file = options.file, .line = 0, .column = 0},
-               .what = "which accelerator of the catalog this is cannot be told",
-               .why = "peaks and bandwidth come from there",
+               .what = "the measured device matches no accelerator in the catalog",
+               .why = "its peak rates and memory bandwidth come from the catalog",
                .fix = "give --accelerator ID; `orrery catalog accelerators` lists them"});
 }
 
 ExitCode no_tier_named(const CalibrateOptions& options, Terminal& terminal) {
   return refuse(terminal, {{.code = "calibrate.tier",
                             .place = {.file = options.file},
-                            .what = "which tier of the design was measured is not said",
-                            .why = "the same path may be any tier",
-                            .fix = "give --tier NAME, as the design calls it"}});
+                            .what = "the tier that was measured is not named",
+                            .why = "a path alone does not say which tier of the design it is",
+                            .fix = "add --tier NAME with the name of a tier in the design"}});
 }
 
 ExitCode calibrate_dlio(const CalibrateOptions& options, const std::string& text,
@@ -89,7 +90,7 @@ ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text
   return ExitCode::good;
 }
 
-// The files of data/calibration that these rows give, one below the other; --part picks one.
+// Prints the files of data/calibration that fit these rows, one after the other, or only --part.
 ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& rows,
                             const machine::Models& models, Terminal& terminal) {
   if (options.part == "intervals") {
@@ -114,7 +115,7 @@ ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& row
   }
   if (!options.part) return ExitCode::good;
   return refuse(terminal, {{.code = "calibrate.part",
-                            .what = "no part is called '" + *options.part + "'",
+                            .what = "there is no part named '" + *options.part + "'",
                             .fix = "one of " + parts + ", intervals"}});
 }
 
@@ -154,7 +155,7 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
 Verb calibrate_verb() {
   return {
       .name = "calibrate",
-      .summary = "Fit a device's, a storage tier's or training's parameters to what was measured",
+      .summary = "Fit parameters of an accelerator, a storage tier or training to measurements",
       .examples = {"orrery calibrate probe.csv > mine.csv",
                    "orrery calibrate storage.json --tier hot > hot.csv",
                    "orrery calibrate results/summary.json --tier hot > hot.csv",
@@ -162,22 +163,24 @@ Verb calibrate_verb() {
                    "orrery calibrate data/validation/training.csv --part frameworks"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<CalibrateOptions>();
-        arguments.positional(
-            "FILE", options->file,
-            "what `orrery probe gpu` or `orrery probe storage --format json` printed, DLIO's "
-            "summary.json, or rows of training runs or collectives as data/validation has them");
+        arguments.positional("FILE", options->file,
+                             "output of `orrery probe gpu` or `orrery probe storage --format "
+                             "json`, DLIO's summary.json, or rows of training runs or collectives "
+                             "in the layout of data/validation");
         arguments.option("--accelerator", options->accelerator,
-                         "its id in the catalog, where its name does not tell", "ID");
-        arguments.option("--tier", options->tier, "the design's tier that was measured", "NAME");
+                         "catalog id of the accelerator, if the name in FILE does not identify it",
+                         "ID");
+        arguments.option("--tier", options->tier, "tier of the design that was measured", "NAME");
         arguments.flag("--whole-tier", options->whole_tier,
-                       "the probe had the shared tier for itself: take its rates too");
+                       "the probe had the shared tier to itself: fit its throughput too");
         arguments.flag("--adjust", options->adjust,
-                       "training rows: start from the shipped parameters and move only what these "
-                       "rows can tell");
-        arguments.option("--part", options->part,
-                         "of a fit to training rows: frameworks, accelerators, releases, seen, or "
-                         "intervals (a minute: it leaves out one thing after another)",
-                         "NAME");
+                       "training rows: start from the shipped parameters and change only those "
+                       "that these rows determine");
+        arguments.option(
+            "--part", options->part,
+            "training rows: print only this part of the fit: frameworks, accelerators, releases, "
+            "seen or intervals (takes a minute: it refits with one group left out at a time)",
+            "NAME");
         return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
       }};
 }

@@ -45,7 +45,7 @@ TEST_F(CalibrateWords, a_probe_calibrates_a_tier_it_had_alone) {
             ExitCode::bad_input);
 }
 
-// As the drivers name them: the maker's name is left away, and a board's that follows.
+// Device names as the drivers report them: the vendor's name and the board's are ignored.
 TEST_F(CalibrateWords, an_accelerator_is_recognized_by_its_name) {
   const auto code = [&](const std::string& name, const std::vector<std::string>& more = {}) {
     const std::string err = calibrate("gpu,op,dtype,seconds\n" + name + ",idle,,1\n", more).err;
@@ -119,7 +119,7 @@ TEST_F(CalibrateVerb, kind_and_subject_are_required) {
   expect_code({"calibrate", report}, "calibrate.tier");
   EXPECT_EQ(say({"calibrate", report, "--tier", "hot"}).code, ExitCode::good);
   const std::string rows = put("probe.csv", "gpu,op,dtype,seconds\nNVIDIA H200,idle,,1\n");
-  expect_code({"calibrate", rows}, "calibrate.rows");  // it knows the part, and has no rows of it
+  expect_code({"calibrate", rows}, "calibrate.rows");  // the accelerator is known but has no rows
   expect_code({"calibrate", put("x.csv", "gpu,op,dtype,seconds\nAbacus 9,idle,,1\n")},
               "calibrate.accelerator");
   const std::string lines =

@@ -1,4 +1,4 @@
-// `orrery catalog [TABLE [ID]]`: what is known of a part, and who said so.
+// `orrery catalog [TABLE [ID]]`: what the catalog says about a part, and from which source.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,13 +21,14 @@ struct CatalogOptions {
   Format format = Format::text;
 };
 
-// A column whose widest field is longer is left to the page of the row.
+// Widest column of a list, in characters; wider columns appear only on the page of a row.
 constexpr std::size_t kWidestListed = 30;
-// Between columns of a text table.
+// Blanks between the columns of a text table.
 constexpr std::size_t kGap = 2;
 
 void print(Terminal& terminal, const report::Document& document, Format format) {
-  terminal.out << (format == Format::markdown ? to_markdown(document) : to_text(document));
+  terminal.out << (format == Format::markdown ? to_markdown(document)
+                                              : to_text(document, terminal.style));
 }
 
 void print_csv(Terminal& terminal, const report::CatalogRows& rows) {
@@ -49,7 +50,8 @@ std::size_t width_of(const CsvTable& table, std::size_t column) {
   return width;
 }
 
-// The columns of a list: the id, then in file order what fits the line, and how sure it is.
+// Returns the columns of a list: the id, then columns in file order while they fit the line, then
+// the confidence.
 std::vector<std::size_t> listed_columns(const CsvTable& table) {
   const std::size_t confidence = table.column("confidence").value_or(0);
   std::size_t used = width_of(table, 0) + kGap + width_of(table, confidence);
@@ -83,8 +85,8 @@ report::Document list_of_rows(const std::string& name, const CsvTable& table) {
   document.heading(1, fmt::format("{}: {} rows", name, table.rows().size()));
   document.table(std::move(listed));
   document.paragraph(
-      fmt::format("`orrery catalog {} ID` shows a row with its source; --format csv "
-                  "or json has every column.",
+      fmt::format("`orrery catalog {} ID` shows a row with its source; --format csv or json prints "
+                  "every column.",
                   name));
   return document;
 }
@@ -137,7 +139,8 @@ ExitCode list_tables(const CatalogOptions& options, const catalog::Knowledge& kn
     report::Document document;
     document.heading(1, "Catalog");
     document.table(std::move(listed));
-    document.paragraph("`orrery catalog TABLE` lists a table, `orrery catalog TABLE ID` one row.");
+    document.paragraph(
+        "`orrery catalog TABLE` lists a table; `orrery catalog TABLE ID` shows one row.");
     print(terminal, document, options.format);
   }
   return ExitCode::good;
@@ -175,8 +178,9 @@ Verb catalog_verb() {
                        "orrery catalog accelerators --format csv"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<CatalogOptions>();
-            arguments.optional_positional("TABLE", options->table, "a table; all when left out");
-            arguments.optional_positional("ID", options->id, "a row of it, by id or alias");
+            arguments.optional_positional("TABLE", options->table,
+                                          "name of a table; without it, all tables are listed");
+            arguments.optional_positional("ID", options->id, "id or alias of one row");
             arguments.format(options->format,
                              {Format::text, Format::json, Format::csv, Format::markdown});
             return [options](Terminal& terminal) { return run_catalog(*options, terminal); };

@@ -41,6 +41,7 @@ TEST(Catalog, the_nearest_name_is_suggested) {
   EXPECT_THAT(table.err, HasSubstr("accelerators"));
   EXPECT_THAT(ask_catalog({"nodes", "dgx-h10"}).err, HasSubstr("dgx-h100"));
   EXPECT_THAT(ask_catalog({"h100-sxm"}).err, HasSubstr("orrery catalog accelerators h100-sxm"));
+  EXPECT_THAT(ask_catalog({"regions"}).err, HasSubstr("grid_regions"));
 }
 
 TEST(Catalog, json_numbers_are_numbers) {
@@ -52,7 +53,7 @@ TEST(Catalog, json_numbers_are_numbers) {
   EXPECT_EQ(table["rows"][1]["term_years"], 3);
   EXPECT_EQ(table["rows"][1]["discount_high"], 0.6);
   EXPECT_EQ(table["rows"][1]["date"], "2026");
-  // One row has "200-700" there, another has nothing.
+  // One row has "200-700" in this column, another is empty.
   const Json caps = Json::parse(spoken({"catalog", "power_capping", "--format", "json"}).out);
   EXPECT_EQ(caps["rows"][0]["cap_w"], "600");
   EXPECT_TRUE(caps["rows"][8]["cap_w"].is_null());

@@ -1,4 +1,5 @@
-// From words to a verb: builds the parser from the verb table, reports usage errors with a hint.
+// Builds the parser from the table of verbs, runs the verb that the words name, and reports usage
+// errors with a hint.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -39,10 +40,12 @@ void add_verbs(CLI::App& parent, const std::vector<Verb>& verbs, std::vector<Pre
 
 std::vector<Prepared> build_parser(CLI::App& program, const std::vector<Verb>& verbs) {
   program.name("orrery");
-  program.description("Orrery: a working model of an AI data centre. A design in, a verdict out.");
+  program.description(
+      "Orrery: a working model of an AI data centre. It reads a design file and prints a verdict.");
   program.footer(
-      "`orrery help VERB` shows a verb's options with examples; `orrery explain WORD` says what\n"
-      "a figure, a rule or a field of the design is.\n");
+      "`orrery help VERB` shows a verb's options and examples. `orrery explain WORD` explains a "
+      "figure,\n"
+      "a rule, a field of the design file or a word of the glossary.\n");
   program.set_version_flag("--version", std::string("orrery ") + kVersion,
                            "Print the version and exit");
   program.require_subcommand(1);
@@ -57,7 +60,44 @@ std::string full_name(const CLI::App& app) {
   return full_name(*app.get_parent()) + ' ' + app.get_name();
 }
 
-// The innermost verb that the words spell, so that help and hints are of the right one.
+// Column at which the parser's help begins the descriptions of options and verbs.
+constexpr std::size_t kHelpColumn = 30;
+
+// Returns a help text with descriptions folded to the width. Examples stay whole, so that they can
+// be copied.
+std::string folded_help(const std::string& help, std::size_t width) {
+  std::string out;
+  bool is_example = false;
+  for (const std::string_view line : split(help, '\n')) {
+    is_example = is_example || line == "Examples:";
+    const bool is_plain = !line.starts_with(' ');
+    const bool has_description = line.size() > width && width > 2 * kHelpColumn && !is_example &&
+                                 (is_plain || line.substr(0, kHelpColumn).ends_with(' '));
+    if (!has_description) {
+      out += std::string(line) + '\n';
+      continue;
+    }
+    const std::size_t column = is_plain ? 0 : kHelpColumn;
+    out += line.substr(0, column);
+    std::size_t used = column;
+    bool is_first = true;
+    for (const std::string_view word : split(line.substr(column), ' ')) {
+      if (!is_first && used + 1 + word.size() > width) {
+        out += '\n' + std::string(column, ' ');
+        used = column;
+        is_first = true;
+      }
+      out += (is_first ? "" : " ") + std::string(word);
+      used += word.size() + (is_first ? 0 : 1);
+      is_first = false;
+    }
+    out += '\n';
+  }
+  if (!out.empty()) out.pop_back();  // the last line of `help` has no newline
+  return out;
+}
+
+// Returns the innermost verb that the words name, so that help and hints are about that verb.
 const CLI::App& spoken_of(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* app = &program;
   for (const std::string& word : words) {
@@ -83,7 +123,8 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// What was probably meant by the first word that is neither a verb nor an option here.
+// Returns a suggestion for the first word that is neither a verb nor an option here; empty if there
+// is none.
 std::string hint(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<std::string> verbs = verb_names(app);
   const std::vector<std::string> options = option_names(app);
@@ -96,13 +137,14 @@ std::string hint(const CLI::App& app, const std::vector<std::string>& words) {
   return {};
 }
 
-// The parser only says that a verb is required; the person wants to know which word was none.
+// Returns the usage error for a missing or unknown verb. The parser itself only says that a verb is
+// required.
 std::string no_verb(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* app = &spoken_of(program, words);
   std::size_t depth = 0;
   for (; app->get_parent() != nullptr; app = app->get_parent()) ++depth;
-  if (depth == words.size()) return "which one? name a verb";
-  return "there is no verb '" + words[depth] + "' here";
+  if (depth == words.size()) return "missing command";
+  return "unknown command '" + words[depth] + "'";
 }
 
 ExitCode report_usage(Terminal& terminal, const CLI::App& program,
@@ -115,7 +157,7 @@ ExitCode report_usage(Terminal& terminal, const CLI::App& program,
   return ExitCode::bad_input;
 }
 
-// A full disk or a closed pipe must not pass for success.
+// Reports a full disk or a closed pipe as a failure of the verb.
 ExitCode finish(Terminal& terminal, ExitCode code) {
   terminal.out.flush();
   if (terminal.out) return code;
@@ -183,10 +225,13 @@ ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std:
   CLI::App program;
   const std::vector<Prepared> prepared = build_parser(program, verbs);
   try {
-    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it pops from the back
+    // the parser takes words from the back
+    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     const CLI::App& app = spoken_of(program, words);
-    terminal.out << app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));
+    terminal.out << folded_help(
+        app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent())),
+        terminal.style.width);
     return finish(terminal, ExitCode::good);
   } catch (const CLI::CallForVersion& version) {
     terminal.out << version.what() << '\n';

@@ -1,4 +1,5 @@
-// `orrery completion bash|zsh|fish`: a script made from the verb table, so it is never out of date.
+// `orrery completion bash|zsh|fish`: a script generated from the table of verbs, so it is never out
+// of date.
 #include <fmt/core.h>
 
 #include <memory>
@@ -9,14 +10,14 @@
 namespace orrery::cli {
 namespace {
 
-// What may follow the words of a path: verbs or fixed choices, and options.
+// Returns the words that may follow the words of a path: verbs or fixed choices, and options.
 std::string words_after(const VerbShape& shape) {
   std::vector<std::string> words = shape.verbs.empty() ? shape.choices : shape.verbs;
   for (const VerbShape::Option& option : shape.options) words.push_back(option.name);
   return joined(words, " ");
 }
 
-// Single quotes end, an escaped one follows, and they open again: the one way all shells share.
+// Quotes a text for any shell: a single quote inside ends the quotes, is escaped, and reopens them.
 std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -29,7 +30,7 @@ std::string shell_quoted(std::string_view text) {
   return out + "'";
 }
 
-// bash and zsh share it: zsh loads bash's completion builtins.
+// Serves bash and zsh: zsh loads bash's completion builtins.
 std::string bash_script(const std::vector<VerbShape>& shapes) {
   std::string script =
       "# Completion for orrery, made by `orrery completion`.\n"
@@ -48,7 +49,7 @@ std::string bash_script(const std::vector<VerbShape>& shapes) {
     if (!path.empty()) paths.push_back(path);
     for (const VerbShape::Option& option : shape.options) {
       if (!option.takes_value) continue;
-      // Without fixed choices the value is free text or a file: offer files.
+      // An option without fixed choices takes free text or a file: offer files.
       script += fmt::format("    {}:{}) words={} ;;\n", shell_quoted(path), option.name,
                             shell_quoted(joined(option.choices, " ")));
     }
@@ -109,7 +110,8 @@ Verb completion_verb() {
                        "orrery completion fish > ~/.config/fish/completions/orrery.fish"},
           .prepare = [](Arguments& arguments) -> Run {
             auto shell = std::make_shared<std::string>();
-            arguments.positional_choice("SHELL", *shell, {"bash", "zsh", "fish"}, "your shell");
+            arguments.positional_choice("SHELL", *shell, {"bash", "zsh", "fish"},
+                                        "shell that will read the script");
             return [shell](Terminal& terminal) {
               const std::vector<VerbShape> shapes = shapes_of(all_verbs());
               terminal.out << (*shell == "bash"  ? bash_script(shapes)

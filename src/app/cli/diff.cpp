@@ -1,4 +1,4 @@
-// `orrery diff A B`: two designs with attributed differences, fit for a pull request.
+// `orrery diff A B`: compares two designs and attributes the differences; fits into a pull request.
 #include "study/compare/diff.h"
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include "app/cli/session.h"
 #include "app/cli/simulate_run.h"
 #include "app/cli/verb.h"
-#include "model/jobs/build_machine.h"
+#include "model/jobs/resolve_jobs.h"
 #include "output/report/diff_report.h"
 #include "output/report/run_diff.h"
 
@@ -24,7 +24,8 @@ struct DiffOptions {
   Format format = Format::text;
 };
 
-std::string rendered(const run::Run& before, const run::Run& after, Format format) {
+std::string rendered(const run::Run& before, const run::Run& after, Format format,
+                     const Terminal& terminal) {
   switch (format) {
     case Format::json:
       return report::json_of(before, after);
@@ -33,24 +34,35 @@ std::string rendered(const run::Run& before, const run::Run& after, Format forma
     case Format::html:
       return to_html(report::document_of(before, after));
     default:
-      return to_text(report::document_of(before, after));
+      return to_text(report::document_of(before, after), terminal.style);
   }
 }
 
-// Both in simulated time, struck by the same faults.
+// Compares simulated runs of both designs with the same faults in both.
 ExitCode diff_runs(const design::Design& before, const design::Design& after,
                    const machine::Models& models, const DiffOptions& o, Terminal& terminal) {
   auto options = run_options(o.horizon, o.replications, o.seed);
   if (!options) return refuse(terminal, options.error());
-  const machine::Machine was = jobs::build_machine(before, models);
-  const machine::Machine is = jobs::build_machine(after, models);
+  const jobs::LoadedMachine was = jobs::load_machine(before, models);
+  const jobs::LoadedMachine is = jobs::load_machine(after, models);
   options->read = files_beside(o.before, terminal);
   const auto first = simulate_design(was, *options, o.jobs, terminal);
   options->read = files_beside(o.after, terminal);
   const auto second = simulate_design(is, *options, o.jobs, terminal);
   if (!first || !second || !first->is_whole || !second->is_whole) return ExitCode::interrupted;
-  terminal.out << rendered(*first, *second, o.format);
+  terminal.out << rendered(*first, *second, o.format, terminal);
   return second->passes() ? ExitCode::good : ExitCode::fails_rule;
+}
+
+// Shows file names instead of design names if both designs have the same name.
+void name_by_file(compare::DesignDiff& d, const DiffOptions& options) {
+  if (d.before_name != d.after_name) return;
+  const std::string names = d.before_name + " -> " + d.after_name;
+  d.before_name = options.before;
+  d.after_name = options.after;
+  if (d.verdict.starts_with(names)) {
+    d.verdict.replace(0, names.size(), d.before_name + " -> " + d.after_name);
+  }
 }
 
 ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
@@ -63,7 +75,8 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
   if (!after) faults.insert(faults.end(), after.error().begin(), after.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
   if (options.simulate) return diff_runs(*before, *after, *models, options, terminal);
-  const compare::DesignDiff d = compare::compare(*before, *after, *models);
+  compare::DesignDiff d = compare::compare(*before, *after, *models);
+  if (options.format != Format::json) name_by_file(d, options);
   switch (options.format) {
     case Format::json:
       terminal.out << report::json_of(d);
@@ -84,19 +97,20 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
 
 Verb diff_verb() {
   return {.name = "diff",
-          .summary = "Compare two designs: what differs, what it costs, which part did it",
+          .summary = "Compare two designs: what changed, what it costs, and which change caused it",
           .examples = {"orrery diff before.yaml after.yaml",
                        "orrery diff before.yaml after.yaml --format markdown",
                        "orrery diff before.yaml after.yaml --simulate --for 60d"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<DiffOptions>();
-            arguments.positional("BEFORE", options->before, "the design as it was");
-            arguments.positional("AFTER", options->after, "the design as it would be");
+            arguments.positional("BEFORE", options->before, "design before the change");
+            arguments.positional("AFTER", options->after, "design after the change");
             arguments.flag("--simulate", options->simulate,
-                           "in simulated time, both struck by the same faults");
-            arguments.option("--for", options->horizon, "with --simulate: how much time", "TIME");
+                           "compare simulated runs of both designs, with the same faults in both");
+            arguments.option("--for", options->horizon, "with --simulate: time to simulate",
+                             "TIME");
             arguments.option("--replications", options->replications,
-                             "with --simulate: independent runs of each");
+                             "with --simulate: independent replications of each design");
             arguments.seed(options->seed);
             arguments.jobs(options->jobs);
             arguments.format(options->format,

@@ -1,4 +1,4 @@
-// `orrery emit TARGET DESIGN DIR`: the files that real systems start from.
+// `orrery emit TARGET DESIGN DIR`: writes the files that configure real systems.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -51,13 +51,13 @@ Diagnostic refusal(const emit::Change& c, const std::string& dir) {
   return {.code = edited ? "emit.edited" : "emit.foreign",
           .place = {dir + '/' + c.file.path, 0, 0},
           .what = edited ? "edited by hand since it was emitted"
-                         : "there is a file that was not emitted",
+                         : "a file that `orrery emit` did not write has this name",
           .why = "it may hold your work; nothing was written",
-          .fix = "--keep leaves it and writes the rest, --force replaces it"};
+          .fix = "--keep leaves it and writes the rest; --force replaces it"};
 }
 
 void say_what_changed(const emit::EmitPlan& plan, const EmitOptions& options, Terminal& terminal) {
-  // The list is the answer; beside a difference it is talk.
+  // The list of files is the answer, except when the difference is shown: then it is a note.
   std::ostream& list = options.dry_run || options.diff ? terminal.err : terminal.out;
   for (const emit::Change& c : plan.changes) {
     list << fmt::format("{:>8}  {}\n", verb_of(c.kind), c.file.path);
@@ -114,7 +114,7 @@ ExitCode run_emit(const std::string& target, const EmitOptions& options, const E
   if (options.force && options.keep) {
     return refuse(terminal, {{.code = "emit.conflict",
                               .what = "--force and --keep exclude each other",
-                              .fix = "give one of them"}});
+                              .fix = "use one of them"}});
   }
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -130,19 +130,19 @@ ExitCode run_emit(const std::string& target, const EmitOptions& options, const E
 }
 
 void bind_common(Arguments& arguments, EmitOptions& options) {
-  arguments.positional("DESIGN", options.design, "the design");
-  arguments.positional("DIR", options.dir, "the folder for the files; made where it is missing");
+  arguments.positional("DESIGN", options.design, "design file");
+  arguments.positional("DIR", options.dir, "folder for the files; created if it is missing");
   arguments.flag("--dry-run", options.dry_run, "show the difference and write nothing");
-  arguments.flag("--diff", options.diff, "show the difference and write");
+  arguments.flag("--diff", options.diff, "show the difference, then write");
   arguments.flag("--force", options.force, "replace files that were edited by hand");
-  arguments.flag("--keep", options.keep, "leave files that were edited by hand, write the rest");
+  arguments.flag("--keep", options.keep, "keep files that were edited by hand and write the rest");
 }
 
 void bind_object_store(Arguments& arguments, std::string& url) {
-  arguments.option("--object-store", url,
-                   "address of an S3 that runs already, `orrery store` for one: object tiers are "
-                   "mounted from it",
-                   "URL");
+  arguments.option(
+      "--object-store", url,
+      "URL of a running S3 service, such as `orrery store`; object tiers are mounted from it",
+      "URL");
 }
 
 Verb plain_verb(const std::string& name, const std::string& summary, const Emitter& emitter) {
@@ -169,7 +169,7 @@ struct SlurmVerbOptions : EmitOptions {
 ExitCode run_slurm(SlurmVerbOptions options, Terminal& terminal) {
   if (options.cloud && !options.trial) {
     return refuse(terminal, {{.code = "emit.conflict",
-                              .what = "--cloud is a kind of trial",
+                              .what = "--cloud works only with --trial",
                               .fix = "add --trial DIR"}});
   }
   if (options.trial) {
@@ -197,18 +197,20 @@ Verb slurm_verb() {
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<SlurmVerbOptions>();
             bind_common(arguments, *options);
-            arguments.option("--controller", options->slurm.controller, "host of slurmctld",
+            arguments.option("--controller", options->slurm.controller, "host that runs slurmctld",
                              "HOST");
             arguments.option("--conf-dir", options->slurm.conf_dir,
-                             "where the files will lie on the machines", "DIR");
+                             "folder of these files on the machines", "DIR");
             bind_object_store(arguments, options->slurm.object_store);
             arguments.option("--trial", options->trial,
-                             "for all daemons on this machine; state and stand-in GPUs lie here",
+                             "run all daemons on this machine, with their state and stand-in GPU "
+                             "devices in this folder",
                              "DIR");
             arguments.option("--trial-port", options->trial_port,
-                             "of the trial's slurmctld; nodes follow it", "N");
+                             "port of the trial's slurmctld; node daemons use the ports after it",
+                             "N");
             arguments.flag("--cloud", options->cloud,
-                           "a trial of nodes without daemons, for `sbatch --test-only`");
+                           "trial with nodes that have no daemons, for `sbatch --test-only`");
             return [options](Terminal& terminal) { return run_slurm(*options, terminal); };
           }};
 }
@@ -226,7 +228,7 @@ Verb kubernetes_verb() {
             bind_common(arguments, *options);
             bind_object_store(arguments, options->kubernetes.object_store);
             arguments.flag("--ray", options->kubernetes.ray,
-                           "training runs as RayJobs instead of JobSets");
+                           "write training runs as RayJobs instead of JobSets");
             return [options](Terminal& terminal) {
               const ExitCode code = run_emit(
                   "kubernetes", *options,
@@ -244,30 +246,31 @@ Verb kubernetes_verb() {
 }  // namespace
 
 Verb emit_verb() {
-  return {.name = "emit",
-          .summary =
-              "Write the files that Slurm, Kubernetes, Prometheus, Grafana, Terraform, DLIO need",
-          .examples = {"orrery emit slurm my.yaml out/slurm",
-                       "orrery emit prometheus my.yaml out/prometheus --dry-run"},
-          .prepare = {},
-          .verbs = {
-              slurm_verb(), kubernetes_verb(),
-              plain_verb("prometheus", "Recording and alert rules with their tests, dcgm counters",
-                         [](const review::Review& review, const emit::EmitSource& source) {
-                           return emit_prometheus(review, source);
-                         }),
-              plain_verb("grafana", "Dashboards with the planned value in every panel",
-                         [](const review::Review& review, const emit::EmitSource& source) {
-                           return emit_grafana(review, source);
-                         }),
-              plain_verb("terraform", "Instances of a rented fleet on AWS, GCP or Azure",
-                         [](const review::Review& review, const emit::EmitSource& source) {
-                           return emit_terraform(review, source);
-                         }),
-              plain_verb("dlio", "The reads and saves of training runs for DLIO (MLPerf Storage)",
-                         [](const review::Review& review, const emit::EmitSource& source) {
-                           return emit_dlio(review, source);
-                         })}};
+  return {
+      .name = "emit",
+      .summary = "Write files for Slurm, Kubernetes, Prometheus, Grafana, Terraform or DLIO",
+      .examples = {"orrery emit slurm my.yaml out/slurm",
+                   "orrery emit prometheus my.yaml out/prometheus --dry-run"},
+      .prepare = {},
+      .verbs = {
+          slurm_verb(), kubernetes_verb(),
+          plain_verb("prometheus", "Recording and alert rules with their tests, and DCGM counters",
+                     [](const review::Review& review, const emit::EmitSource& source) {
+                       return emit_prometheus(review, source);
+                     }),
+          plain_verb("grafana", "Dashboards with the planned value in every panel",
+                     [](const review::Review& review, const emit::EmitSource& source) {
+                       return emit_grafana(review, source);
+                     }),
+          plain_verb("terraform", "Instances of a rented fleet on AWS, GCP, Azure or CoreWeave",
+                     [](const review::Review& review, const emit::EmitSource& source) {
+                       return emit_terraform(review, source);
+                     }),
+          plain_verb("dlio",
+                     "Data reads and checkpoint saves of training runs, for DLIO (MLPerf Storage)",
+                     [](const review::Review& review, const emit::EmitSource& source) {
+                       return emit_dlio(review, source);
+                     })}};
 }
 
 }  // namespace orrery::cli

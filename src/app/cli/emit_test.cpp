@@ -65,7 +65,7 @@ class Emit : public testing::Test {
     return {code, text.str(), talk.str()};
   }
 
-  // Every file's time and size, to see whether anything was touched.
+  // Returns the time and size of every file, to detect changes.
   std::string state() const {
     std::string all;
     for (const auto& entry : fs::recursive_directory_iterator(at("out"))) {
@@ -90,7 +90,7 @@ TEST_F(Emit, a_second_emit_has_nothing_to_do) {
   const VerbAnswer first = emit();
   EXPECT_EQ(first.code, ExitCode::good);
   EXPECT_THAT(first.out, HasSubstr("     new  slurm.conf\n"));
-  EXPECT_LT(first.out.size(), 1500u);  // a list, not the files
+  EXPECT_LT(first.out.size(), 1500u);  // a list, not the contents of the files
   EXPECT_THAT(get(out("slurm.conf")), HasSubstr("ClusterName=small"));
   EXPECT_NE(fs::status(out("prolog.sh")).permissions() & fs::perms::owner_exec, fs::perms::none);
   const std::string before = state();
@@ -115,7 +115,7 @@ TEST_F(Emit, hand_edits_are_found_and_kept) {
   EXPECT_EQ(kept.code, ExitCode::good);
   EXPECT_EQ(get(out("site.conf")), edited);
   EXPECT_THAT(get(out("nodes.conf")), HasSubstr("n-[1-5]"));
-  // Still known as edited, in this and every later run.
+  // The file still counts as edited in this and every later run.
   EXPECT_EQ(emit().code, ExitCode::fails_rule);
   EXPECT_EQ(emit({"--force"}).code, ExitCode::good);
   EXPECT_THAT(get(out("site.conf")), Not(HasSubstr("MessageTimeout")));

@@ -1,5 +1,5 @@
 // `orrery explain claims|rules|glossary|profiles|figures|assumptions [NAME]` and `orrery explain
-// FILE [FIGURE]`: why a number is what it is, and what stands behind a rule, a claim or a word.
+// FILE [FIGURE]`: why a number is what it is, and what a rule, a claim or a word means.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -85,9 +85,7 @@ ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
   if (!o.name.empty()) {
     std::vector<std::string> words;
     for (const report::GlossaryEntry& e : *entries) words.push_back(lowered(e.word));
-    const std::string wanted = lowered(o.name);
-    std::erase_if(*entries,
-                  [&](const report::GlossaryEntry& e) { return lowered(e.word) != wanted; });
+    std::erase_if(*entries, [&](const report::GlossaryEntry& e) { return !e.is_named(o.name); });
     if (entries->empty())
       return unknown(terminal, "word", o.name, words, "orrery explain glossary");
   }
@@ -123,7 +121,7 @@ ExitCode explain_profiles(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// The table of figures, or one row of it.
+// Prints the table of figures, or one row of it.
 ExitCode explain_figures(const ExplainOptions& o, Terminal& terminal) {
   std::vector<figures::FigureKind> kinds(std::begin(figures::kFigureKinds),
                                          std::end(figures::kFigureKinds));
@@ -143,7 +141,7 @@ ExitCode explain_figures(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// What is taken for granted, or one of it by its name.
+// Prints the table of assumptions, or one row of it.
 ExitCode explain_assumptions(const ExplainOptions& o, Terminal& terminal) {
   std::vector<figures::Assumption> all(std::begin(figures::kAssumptions),
                                        std::end(figures::kAssumptions));
@@ -158,12 +156,15 @@ ExitCode explain_assumptions(const ExplainOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::json_of(all);
   } else {
-    print_topic(terminal, report::document_of(all), o.format);
+    print_topic(terminal,
+                o.name.empty() ? report::assumption_reference() : report::document_of(all),
+                o.format);
   }
   return ExitCode::good;
 }
 
-// The review passes or fails elsewhere (`plan`); to explain it is always an answer.
+// Explains a figure of a design. Exits with success even if the design fails its review (`plan`
+// reports that).
 ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -186,7 +187,7 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// A name of anything that this program speaks of.
+// Explains any name that the program knows.
 ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -196,7 +197,7 @@ ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
     std::vector<std::string> names = {"claims",   "rules",   "glossary",
                                       "profiles", "figures", "assumptions"};
     names.insert(names.end(), answer->names.begin(), answer->names.end());
-    return unknown(terminal, "figure, rule, field, verb or file", o.topic, names,
+    return unknown(terminal, "figure, rule, field, verb, word or file", o.topic, names,
                    "orrery explain --help");
   }
   if (o.format == Format::json) {
@@ -229,25 +230,24 @@ ExitCode explain(const ExplainOptions& o, Terminal& terminal) {
 }  // namespace
 
 Verb explain_verb() {
-  return {
-      .name = "explain",
-      .summary = "Say what a figure, rule, field, verb or word is, and why a number is what it is",
-      .examples = {"orrery explain goodput", "orrery explain storage.local-only",
-                   "orrery explain my.yaml training.step_time", "orrery explain claims",
-                   "orrery explain claims cooling-half", "orrery explain rules",
-                   "orrery explain glossary tp", "orrery explain profiles",
-                   "orrery explain figures goodput", "orrery explain assumptions"},
-      .prepare = [](Arguments& arguments) -> Run {
-        auto options = std::make_shared<ExplainOptions>();
-        arguments.positional("TOPIC", options->topic,
-                             "a name of anything; claims, rules, glossary, profiles, figures or "
-                             "assumptions; or a design file");
-        arguments.optional_positional("NAME", options->name,
-                                      "one of them; for a design a figure: step_time, "
-                                      "training.step_time, or a layer");
-        arguments.format(options->format, {Format::text, Format::json, Format::markdown});
-        return [options](Terminal& terminal) { return explain(*options, terminal); };
-      }};
+  return {.name = "explain",
+          .summary = "Explain a figure, rule, field, verb or word, and where a number comes from",
+          .examples = {"orrery explain goodput", "orrery explain storage.local-only",
+                       "orrery explain my.yaml training.step_time", "orrery explain claims",
+                       "orrery explain claims cooling-half", "orrery explain rules",
+                       "orrery explain glossary tp", "orrery explain profiles",
+                       "orrery explain figures goodput", "orrery explain assumptions"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<ExplainOptions>();
+            arguments.positional("TOPIC", options->topic,
+                                 "any name; or claims, rules, glossary, profiles, figures or "
+                                 "assumptions; or a design file");
+            arguments.optional_positional("NAME", options->name,
+                                          "one entry of the topic; for a design, a figure "
+                                          "(step_time, training.step_time) or a layer");
+            arguments.format(options->format, {Format::text, Format::json, Format::markdown});
+            return [options](Terminal& terminal) { return explain(*options, terminal); };
+          }};
 }
 
 }  // namespace orrery::cli

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// One file is there: the design "my.yaml", the template of a single node.
+// The only file is the design "my.yaml", the template of a single node.
 VerbAnswer ask_explain(std::vector<std::string> words) {
   std::ostringstream out;
   std::ostringstream err;
@@ -44,7 +44,7 @@ TEST(Explain, a_figure_of_a_design_is_explained) {
   const VerbAnswer list = ask_explain({"my.yaml"});
   EXPECT_EQ(list.code, ExitCode::good) << list.err;
   EXPECT_THAT(list.out, HasSubstr("facility."));
-  // The first figure listed is found again by its path, and by nothing near it.
+  // The first listed figure is found by its path, and not by a similar one.
   std::istringstream lines(list.out);
   std::string head;
   std::string path;
@@ -67,12 +67,19 @@ TEST(Explain, every_rule_field_and_verb_has_an_answer) {
   for (const Verb& v : all_verbs()) words.push_back(v.name);
   const auto models = machine::load_models(catalog::embedded_files());
   ASSERT_TRUE(models);
-  // Rules, fields and verbs need no review; a sample keeps this short.
+  // Rules, fields and verbs need no review; a sample keeps this test short.
   for (std::size_t i = 0; i < words.size(); i += 20) {
     const auto answer = explain_word(words[i], *models);
     ASSERT_TRUE(answer);
     EXPECT_FALSE(answer->document.blocks.empty()) << words[i];
   }
+}
+
+TEST(Explain, an_avoided_word_leads_to_the_word_that_we_use) {
+  EXPECT_THAT(spoken({"explain", "talk"}).out,
+              AllOf(HasSubstr("The word conversation"), HasSubstr("not: talk")));
+  EXPECT_THAT(spoken({"explain", "fio"}).out, HasSubstr("orrery probe storage"));
+  EXPECT_THAT(spoken({"explain", "glossary", "SLO"}).out, HasSubstr("objective"));
 }
 
 TEST(Explain, unknown_names_get_a_suggestion) {

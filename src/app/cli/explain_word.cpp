@@ -17,7 +17,7 @@
 namespace orrery::cli {
 namespace {
 
-// The template that is looked at first: it has training, serving and all networks.
+// Template that is tried first, because it has training, serving and all networks.
 constexpr std::string_view kSample = "superpod-h100";
 
 class Answerer {
@@ -48,15 +48,15 @@ class Answerer {
     const auto entries = report::read_glossary(*models_.knowledge);
     if (!entries) return std::unexpected(entries.error());
     for (const report::GlossaryEntry& e : *entries) {
-      if (!is_meant(e.word)) continue;
+      answer_.names.push_back(lowered(e.word));
+      if (!e.is_named(word_)) continue;
       answer_.document.heading(2, "The word " + e.word);
-      answer_.document.paragraph(
-          e.stands_for.empty() ? e.meaning : fmt::format("{}: {}", e.stands_for, e.meaning));
+      answer_.document.paragraph(definition_of(e));
     }
     return {};
   }
 
-  // What the table of figures says of the word, whoever says such a figure.
+  // Adds what the table of figures says about the word, for reviews and runs alike.
   void add_figure_kind() {
     for (const figures::FigureKind& k : figures::kFigureKinds) {
       if (!is_meant(std::string(k.word))) continue;
@@ -66,7 +66,7 @@ class Answerer {
     }
   }
 
-  // Of the first template that has such a figure, one of each kind.
+  // Adds the figure as it is in the first template that has it, one entry per kind of figure.
   void add_figures() {
     std::vector<design_text::Template> all = design_text::templates();
     std::ranges::stable_partition(all, [](const auto& t) { return t.name == kSample; });
@@ -80,13 +80,13 @@ class Answerer {
       std::erase_if(found, [this](const auto& p) { return to_text(p.section->layer) == word_; });
       keep_one_of_each(found);
       if (found.empty()) continue;
-      answer_.document.heading(2, fmt::format("The figure {}, as in the template {}",
-                                              found.front().figure->id(), t.name));
-      const report::Document told = document_of(found, true);
-      answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
-                                     told.blocks.end());
+      answer_.document.heading(
+          2, fmt::format("The figure {} in the template {}", found.front().figure->id(), t.name));
+      const report::Document shown = document_of(found, true);
+      answer_.document.blocks.insert(answer_.document.blocks.end(), shown.blocks.begin(),
+                                     shown.blocks.end());
       answer_.document.paragraph(
-          fmt::format("Of your own design: orrery explain my.yaml {}", found.front().path()));
+          fmt::format("For your own design: orrery explain my.yaml {}", found.front().path()));
       return;
     }
   }
@@ -115,8 +115,8 @@ class Answerer {
         const bool is_named = is_meant(f.key);
         const bool is_placed = is_meant(s.name + '.' + f.key);
         if (!is_named && !is_placed) continue;
-        std::string line = fmt::format("`{}` of {}: {}", f.key, s.name, f.field.doc);
-        if (!f.field.unit.empty()) line += fmt::format("; in {}", f.field.unit);
+        std::string line = fmt::format("`{}` in {}: {}", f.key, s.name, f.field.doc);
+        if (!f.field.unit.empty()) line += fmt::format("; unit: {}", f.field.unit);
         if (!f.words.empty()) {
           std::string words;
           for (const std::string_view w : f.words)
@@ -124,9 +124,9 @@ class Answerer {
           line += "; one of " + words;
         }
         if (!f.default_text.empty()) {
-          line += "; left out: " + f.default_text;
+          line += "; default: " + f.default_text;
         } else if (!f.field.absent.empty()) {
-          line += fmt::format("; left out: {}", f.field.absent);
+          line += fmt::format("; default: {}", f.field.absent);
         }
         items.push_back(std::move(line));
       }
@@ -139,9 +139,9 @@ class Answerer {
   void add_profiles() {
     for (const catalog::StorageProfile& p : models_.catalog().storage_profiles) {
       if (!is_meant(p.id)) continue;
-      const report::Document told = report::document_of(p, models_.catalog());
-      answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
-                                     told.blocks.end());
+      const report::Document shown = report::document_of(p, models_.catalog());
+      answer_.document.blocks.insert(answer_.document.blocks.end(), shown.blocks.begin(),
+                                     shown.blocks.end());
     }
   }
 

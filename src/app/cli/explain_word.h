@@ -1,8 +1,9 @@
-// `orrery explain WORD`: whatever has that name, be it a figure, a rule, a field of the design
-// file, a goal, a verb or a word of the glossary. One name may be several of these; all are told.
+// `orrery explain WORD`: explains everything of that name, be it a figure, a rule, a field of the
+// design file, a goal, a verb or a word of the glossary. If one name is several of these, all are
+// explained.
 //
-// A figure is shown as it stands in a template's review, with its numbers, since a formula without
-// them explains little; the template is named.
+// A figure is shown with its numbers from a template's review, because a formula without numbers
+// explains little. The template is named.
 #pragma once
 
 #include <string>
@@ -13,8 +14,9 @@
 namespace orrery::cli {
 
 struct WordAnswer {
-  report::Document document;       // no blocks: nothing has that name
-  std::vector<std::string> names;  // all there are, for a suggestion; filled where nothing has it
+  report::Document document;       // no blocks if nothing has that name
+  std::vector<std::string> names;  // all known names, for a suggestion; filled only if nothing has
+                                   // the name
 };
 
 Result<WordAnswer> explain_word(const std::string& word, const machine::Models& models);

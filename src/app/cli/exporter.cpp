@@ -1,4 +1,5 @@
-// `orrery exporter DESIGN`: plan and measured values side by side, for Prometheus to scrape.
+// `orrery exporter DESIGN`: serves planned and measured values side by side for Prometheus to
+// scrape.
 #include "live/agent/exporter.h"
 
 #include <fmt/core.h>
@@ -20,7 +21,7 @@
 namespace orrery::cli {
 namespace {
 
-// Prometheus's own text format, as its clients announce it.
+// Media type of Prometheus's text format.
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 struct ExporterOptions {
@@ -33,13 +34,13 @@ struct ExporterOptions {
   bool once = false;
 };
 
-// orrery_plan_NAME with one sample a bound, so that a panel can draw the band.
+// Returns orrery_plan_NAME families with one sample per bound, so that a panel can draw the band.
 agent::MetricFamilies plan_families(const std::vector<emit::PlannedValue>& plan) {
   agent::MetricFamilies families;
   for (const emit::PlannedValue& v : plan) {
     const std::string name = "orrery_plan_" + v.metric;
     if (families.empty() || families.back().name != name) {
-      families.push_back({.name = name, .help = v.help + " As planned.", .samples = {}});
+      families.push_back({.name = name, .help = v.help + " Planned value.", .samples = {}});
     }
     const std::pair<const char*, double> bounds[] = {
         {"value", v.estimate.value}, {"low", v.estimate.low}, {"high", v.estimate.high}};
@@ -54,7 +55,7 @@ agent::MetricFamilies plan_families(const std::vector<emit::PlannedValue>& plan)
 
 agent::MetricFamily info_family(const design::Design& design) {
   return {.name = "orrery_exporter_info",
-          .help = "The design whose plan this is.",
+          .help = "Design that the planned values come from.",
           .samples = {{{{"design", design.name},
                         {"version", design.version},
                         {"digest", design_text::design_digest(design)}},
@@ -73,7 +74,7 @@ net::Response answer(const net::Request& request, int port, agent::Exporter& exp
     return {.status = 404, .body = "Only /metrics is served here.\n"};
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    return {.status = 405, .body = "Only GET is answered here.\n", .headers = {{"Allow", "GET"}}};
+    return {.status = 405, .body = "Only GET is supported.\n", .headers = {{"Allow", "GET"}}};
   }
   if (path == "/") return {.body = "The metrics are at /metrics.\n"};
   return {.content_type = kMetricsType, .body = exporter.page()};
@@ -109,7 +110,7 @@ ExitCode serve_metrics(const ExporterOptions& options, agent::Exporter& exporter
   *port = (*server)->port();
   terminal.out << fmt::format("http://127.0.0.1:{}/metrics", (*server)->port()) << '\n'
                << std::flush;
-  terminal.err << "Ctrl-C ends it.\n";
+  terminal.err << "Press Ctrl-C to stop.\n";
   (*server)->run(terminal.interrupted);
   return ExitCode::good;
 }
@@ -132,26 +133,24 @@ ExitCode run_exporter(const ExporterOptions& options, Terminal& terminal) {
 
 Verb exporter_verb() {
   return {.name = "exporter",
-          .summary = "Serve plan and measured values of a cluster as Prometheus metrics",
+          .summary = "Serve planned and measured values of a cluster as Prometheus metrics",
           .examples = {"orrery exporter my.yaml --slurm",
                        "orrery exporter my.yaml --slurm --node-files /var/lib/orrery/metrics",
                        "orrery exporter my.yaml --probe hot=probe.csv --once"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ExporterOptions>();
-            arguments.positional("DESIGN", options->design, "the design whose plan is shown");
+            arguments.positional("DESIGN", options->design, "design file with the planned values");
             arguments.port(options->port);
             arguments.flag("--slurm", options->slurm,
                            "ask sinfo and squeue for nodes, GPUs and the queue");
             arguments.option("--slurm-conf", options->slurm_conf,
-                             "slurm.conf, where it is not at its usual place", "FILE");
+                             "slurm.conf, if it is not in its default place", "FILE");
             arguments.option("--node-files", options->node_files,
                              "folder of *.prom files that jobs and health checks write", "DIR");
-            arguments.option(
-                "--probe", options->probes,
-                "CSV of `orrery probe storage`, as TIER=FILE or TIER.csv; may be given "
-                "again",
-                "FILE");
-            arguments.flag("--once", options->once, "print the metrics and end");
+            arguments.option("--probe", options->probes,
+                             "CSV of `orrery probe storage`, as TIER=FILE or TIER.csv; repeatable",
+                             "FILE");
+            arguments.flag("--once", options->once, "print the metrics once and exit");
             return [options](Terminal& terminal) { return run_exporter(*options, terminal); };
           }};
 }

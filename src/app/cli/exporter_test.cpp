@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-// One family a planned value, one sample a bound, and the workload beside it.
+// One family per planned value, one sample per bound, with the label of the workload.
 TEST_F(ServingVerbs, planned_metrics_have_bounds) {
   const VerbAnswer a = spoken({"exporter", design(), "--once"});
   EXPECT_EQ(a.code, ExitCode::good) << a.err;

@@ -1,4 +1,5 @@
-// `orrery fabric`: one network by itself: its bill, a path, what a loss costs, counters and logs.
+// `orrery fabric`: studies one network by itself: its bill, a path, what a loss costs, counters and
+// logs.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,7 +23,7 @@
 namespace orrery::cli {
 namespace {
 
-// Which network: the compute network of a design, or one described by options.
+// The network to study: the compute network of a design, or one described by options.
 struct NetworkOptions {
   std::optional<std::string> design;
   std::string topology = "rail-fat-tree";
@@ -42,7 +43,7 @@ struct NetworkOptions {
 
 std::vector<std::string> routing_words() {
   std::vector<std::string> words;
-  // As the design file has them; the older words are taken too.
+  // Words of the design file; the older words are accepted too.
   for (const auto& row : words_of(catalog::RoutingKind{}).rows()) words.emplace_back(row.word);
   for (const auto& row : words_of(catalog::RoutingKind{}).rows()) {
     if (row.other_or_word() != row.word) words.emplace_back(row.other_or_word());
@@ -51,18 +52,20 @@ std::vector<std::string> routing_words() {
 }
 
 void bind_network(NetworkOptions& o, Arguments& a) {
-  a.option("--design", o.design, "take the compute network of a design instead", "FILE");
+  a.option("--design", o.design, "use the compute network of a design instead of the options",
+           "FILE");
   const auto kinds = word_list<catalog::TopologyKind>();
-  a.choice("--topology", o.topology, {kinds.begin(), kinds.end()}, "kind");
-  a.option("--nodes", o.nodes, "nodes");
-  a.option("--nics", o.nics, "NICs of a node on this network");
+  a.choice("--topology", o.topology, {kinds.begin(), kinds.end()}, "kind of topology");
+  a.option("--nodes", o.nodes, "number of nodes");
+  a.option("--nics", o.nics, "NICs per node on this network");
   a.option("--switch", o.switch_id, "catalog id of the switch", "ID");
-  a.option("--radix", o.radix, "switch ports at the NIC's rate, where the catalog's is not meant");
-  a.option("--rate", o.rate, "rate of a NIC", "Gb/s");
-  a.option("--planes", o.planes, "planes");
-  a.option("--oversubscription", o.oversubscription, "down over up at the leaf");
-  a.option("--torus", o.torus, "sizes of a torus, as 16x16x4", "SIZES");
-  a.choice("--routing", o.routing, routing_words(), "how paths are chosen");
+  a.option("--radix", o.radix, "switch ports at the NIC's rate; default: from the catalog");
+  a.option("--rate", o.rate, "line rate of a NIC", "Gb/s");
+  a.option("--planes", o.planes, "number of planes");
+  a.option("--oversubscription", o.oversubscription,
+           "bandwidth down over bandwidth up at the leaf");
+  a.option("--torus", o.torus, "dimensions of a torus, such as 16x16x4", "SIZES");
+  a.choice("--routing", o.routing, routing_words(), "routing policy");
   a.seed(o.seed);
   a.format(o.format, {Format::text, Format::json, Format::markdown});
 }
@@ -75,7 +78,7 @@ struct Built {
   fabric::Topology topology;
   catalog::Bill bill;
   fabric::PauseOptions pauses;
-  std::optional<catalog::RoutingKind> routing;  // the design's
+  std::optional<catalog::RoutingKind> routing;  // routing of the design
   int queue_pairs = 1;
 };
 
@@ -104,7 +107,8 @@ Result<Built> from_options(const NetworkOptions& o, const catalog::Catalog& cata
   const auto rate = parse_quantity<BytesPerSecond>(o.rate);
   Diagnostics faults;
   if (!catalog.switch_part(o.switch_id)) {
-    faults.push_back(usage("no switch " + o.switch_id, "see orrery catalog switches"));
+    faults.push_back(
+        usage("the catalog has no switch " + o.switch_id, "`orrery catalog switches` lists them"));
   }
   if (!rate || !(rate->base() > 0)) faults.push_back(usage("not a rate: " + o.rate, "400 Gb/s"));
   constexpr std::int64_t kMost = 1'000'000;
@@ -134,7 +138,7 @@ Result<Built> build(const NetworkOptions& o, const machine::Models& models, Term
 }
 
 void print(Terminal& terminal, Format format, const report::Document& d) {
-  terminal.out << (format == Format::markdown ? to_markdown(d) : to_text(d));
+  terminal.out << (format == Format::markdown ? to_markdown(d) : to_text(d, terminal.style));
 }
 
 std::string bill_json(const Built& b) {
@@ -171,12 +175,12 @@ ExitCode run_bill(const NetworkOptions& o, Terminal& terminal) {
   const fabric::Topology& t = b->topology;
   report::Document d;
   d.heading(1, fmt::format("{} of {} endpoints", to_text(t.spec.kind), t.endpoints));
-  d.paragraph(fmt::format(
-      "{} tiers, {} leaves, {} spines, {} cores; {} links across at most; bisection {} ({} % of "
-      "full); {} and {} to {}.",
-      t.tiers, t.leaves, t.spines, t.cores, diameter_links(t), brief(bisection(t)),
-      significant(100 * bisection_share(t), 3), brief(b->bill.power()), brief(b->bill.price().low),
-      brief(b->bill.price().high)));
+  d.paragraph(
+      fmt::format("{} tiers, {} leaves, {} spines, {} cores; at most {} links between endpoints; "
+                  "bisection {} ({} % of full); draws {}; costs {} to {}.",
+                  t.tiers, t.leaves, t.spines, t.cores, diameter_links(t), brief(bisection(t)),
+                  significant(100 * bisection_share(t), 3), brief(b->bill.power()),
+                  brief(b->bill.price().low), brief(b->bill.price().high)));
   report::Table table{.header = {"item", "part", "count", "W each"},
                       .flush_right = {false, false, true, true}};
   for (const catalog::BillLine& line : b->bill.lines) {
@@ -200,13 +204,15 @@ ExitCode run_path(const PathOptions& o, Terminal& terminal) {
   if (!b) return refuse(terminal, b.error());
   const fabric::FabricGraph g = build_graph(b->topology);
   if (o.from < 0 || o.to < 0 || o.from >= g.endpoints || o.to >= g.endpoints) {
-    return refuse(terminal, {usage(fmt::format("endpoints are 0 to {}", g.endpoints - 1), "")});
+    return refuse(terminal,
+                  {usage(fmt::format("endpoints are numbered 0 to {}", g.endpoints - 1), "")});
   }
   fabric::Router router(g, {.kind = routing_of(o.routing), .seed = o.seed});
   std::vector<fabric::LinkId> path;
   const bool found = router.route(static_cast<fabric::VertexId>(o.from),
                                   static_cast<fabric::VertexId>(o.to), 0, path);
-  if (!found) return refuse(terminal, {usage("no path: ends in different planes?", "")});
+  if (!found)
+    return refuse(terminal, {usage("no path: the endpoints may be in different planes", "")});
   if (o.format == Format::json) {
     JsonWriter w;
     w.begin_object().field("schema_version", 1).field("latency_s", path_latency(g, path));
@@ -221,7 +227,7 @@ ExitCode run_path(const PathOptions& o, Terminal& terminal) {
   std::vector<std::string> links;
   for (const fabric::LinkId l : path) links.push_back(g.link_name(l));
   d.bullets(std::move(links));
-  d.paragraph(fmt::format("{} links, {} of latency, {} routing.", path.size(),
+  d.paragraph(fmt::format("{} links, {} latency, {} routing.", path.size(),
                           brief(Seconds(path_latency(g, path))), o.routing));
   print(terminal, o.format, d);
   return ExitCode::good;
@@ -242,24 +248,28 @@ std::string loss_json(const fabric::LossReport& r) {
   return w.end_array().end_object().text() + "\n";
 }
 
-// What a loss costs, in a sentence that also says why it costs nothing where it does not.
+// Returns the cost of a loss as a sentence, which also says why if the loss costs nothing.
 std::string loss_text(const fabric::LossReport& r, catalog::RoutingKind routing) {
-  if (r.cut > 0) return fmt::format("{} messages have no way left: the job stops.", r.cut);
+  if (r.cut > 0) return fmt::format("{} messages have no path left: the job stops.", r.cut);
   std::string text = fmt::format(
-      "Every endpoint sends 100 MB half-way round: {} before, {} after; a collective keeps {} % of "
-      "its network rate",
+      "Every endpoint sends 100 MB to the endpoint half-way round: {} before the loss, {} after; a "
+      "collective keeps {} % of its network rate",
       brief(r.before), brief(r.after), significant(100 * r.share, 3));
   if (routing == catalog::RoutingKind::ecmp) {
-    // A hash that sends flows to one link before the loss hides what the loss itself takes.
-    text += fmt::format(". Hashing decides it: {} flows meet on the worst link before, {} after.",
-                        significant(r.before / r.alone, 2), significant(r.after / r.alone, 2));
-    if (r.share > 0.995) text += " It is no slower because others collide elsewhere just as badly.";
+    // If the hash already put many flows on one link before the loss, the effect of the loss is
+    // hidden.
+    text += fmt::format(
+        ". The cause is hashing: the busiest link carries {} flows before the loss, {} after.",
+        significant(r.before / r.alone, 2), significant(r.after / r.alone, 2));
+    if (r.share > 0.995)
+      text += " It is no slower because flows already collide as badly on other links.";
     return text;
   }
   text += fmt::format(" ({} % by the closed form).", significant(100 * r.closed_form_share, 3));
   if (r.share > 0.995) {
-    text += fmt::format(" It is no slower because {} binds, and the other ways have room.",
-                        r.limiting_link);
+    text +=
+        fmt::format(" It is no slower because {} is the bottleneck and the other paths have room.",
+                    r.limiting_link);
   }
   return text;
 }
@@ -284,7 +294,7 @@ ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
   d.paragraph(loss_text(*r, routing_of(o.routing)));
   std::string nodes;
   for (const int n : r->nodes) nodes += (nodes.empty() ? "" : ", ") + std::to_string(n);
-  d.paragraph(fmt::format("Felt by jobs on nodes {}. Limiting link: {}.",
+  d.paragraph(fmt::format("Affects jobs on nodes {}. Limiting link: {}.",
                           nodes.empty() ? "none" : nodes, r->limiting_link));
   print(terminal, o.format, d);
   return ExitCode::good;
@@ -317,23 +327,23 @@ ExitCode run_storm(const StormOptions& o, Terminal& terminal) {
   }
   const auto percent = [](double share) { return significant(100 * share, 3) + " %"; };
   report::Document d;
-  d.heading(1, "One NIC pauses for good");
+  d.heading(1, "A NIC that never stops sending pause frames");
   d.paragraph(
-      fmt::format("Of {} nodes that send to {} others each, {} are stopped within {}, down to {} "
-                  "of their rate; "
-                  "messages to others keep {}.",
+      fmt::format("Of {} nodes that send to {} others each, {} are slowed within {}, to {} of "
+                  "their rate; messages between other nodes keep {}.",
                   grouped(r->nodes), o.partners, percent(r->reach), brief(r->spread),
                   percent(r->left), percent(r->held)));
-  d.paragraph(b->pauses.watchdog
-                  ? fmt::format("The watchdog shuts its port after {}; then they have {} again.",
-                                brief(*b->pauses.watchdog), percent(r->back))
-                  : "No watchdog: it lasts until somebody shuts the port.");
+  d.paragraph(
+      b->pauses.watchdog
+          ? fmt::format("The watchdog shuts the NIC's port after {}; then they have {} again.",
+                        brief(*b->pauses.watchdog), percent(r->back))
+          : "There is no watchdog: the storm lasts until an operator shuts the port.");
   print(terminal, o.format, d);
   return ExitCode::good;
 }
 
 void bind_storm(StormOptions& o, Arguments& a) {
-  a.option("--partners", o.partners, "others that a node sends to");
+  a.option("--partners", o.partners, "other nodes that each node sends to");
   bind_network(o, a);
 }
 
@@ -404,9 +414,11 @@ ExitCode run_log(const LogOptions& o, Terminal& terminal) {
   const auto ranks =
       static_cast<int>(o.ranks.value_or(log->ranks_solved.value_or(log->ranks_stated.value_or(0))));
   Diagnostics faults;
-  if (!a) faults.push_back(usage("no accelerator " + o.gpu, "see orrery catalog accelerators"));
+  if (!a)
+    faults.push_back(usage("the catalog has no accelerator " + o.gpu,
+                           "`orrery catalog accelerators` lists them"));
   if (!rate) faults.push_back(usage("not a rate: " + o.rate, "400 Gb/s"));
-  if (ranks < 2) faults.push_back(usage("the log does not tell the ranks", "give --ranks"));
+  if (ranks < 2) faults.push_back(usage("the log does not say how many ranks ran", "give --ranks"));
   if (o.per_node < 1 || o.per_node > 1024) faults.push_back(usage("--gpus-per-node", "8"));
   if (!faults.empty()) return refuse(terminal, faults);
   const auto per_host = static_cast<int>(o.per_node);
@@ -440,26 +452,26 @@ ExitCode run_compare(const CompareOptions& o, Terminal& terminal) {
   const auto percent = [](double share) { return significant(100 * share, 3) + " %"; };
   report::Document d;
   d.heading(1, "InfiniBand against RoCE on one leaf-spine network");
-  d.table(
-      {.header = {"", "wire left to a permutation", "switch latency of 3 hops"},
-       .rows = {{"InfiniBand, adaptive routing", percent(c.infiniband_rate),
-                 brief(c.infiniband_latency)},
-                {"RoCE, one queue pair hashed", percent(c.roce_hashed_rate), brief(c.roce_latency)},
-                {fmt::format("RoCE, {} queue pairs", o.queue_pairs), percent(c.roce_spread_rate),
-                 brief(c.roce_latency)}},
-       .flush_right = {false, true, true}});
+  d.table({.header = {"", "share of the wire rate in a permutation", "switch latency of 3 hops"},
+           .rows = {{"InfiniBand, adaptive routing", percent(c.infiniband_rate),
+                     brief(c.infiniband_latency)},
+                    {"RoCE, one queue pair, hashed", percent(c.roce_hashed_rate),
+                     brief(c.roce_latency)},
+                    {fmt::format("RoCE, {} queue pairs", o.queue_pairs),
+                     percent(c.roce_spread_rate), brief(c.roce_latency)}},
+           .flush_right = {false, true, true}});
   d.paragraph(
-      "RoCE that sprays packets or routes adaptively does as InfiniBand does; what is then "
-      "left are its latency and the checklist of a lossless class.");
+      "RoCE with packet spraying or adaptive routing performs as InfiniBand does. What remains is "
+      "its latency, and the configuration that a lossless class needs.");
   print(terminal, o.format, d);
   return ExitCode::good;
 }
 
 void bind_compare(CompareOptions& o, Arguments& a) {
   a.option("--leaves", o.leaves, "leaves");
-  a.option("--hosts", o.hosts, "hosts of a leaf");
+  a.option("--hosts", o.hosts, "hosts per leaf");
   a.option("--spines", o.spines, "spines");
-  a.option("--queue-pairs", o.queue_pairs, "queue pairs of a connection");
+  a.option("--queue-pairs", o.queue_pairs, "queue pairs per connection");
   a.format(o.format, {Format::text, Format::markdown});
 }
 
@@ -478,14 +490,15 @@ Verb sub_verb(const std::string& name, const std::string& summary,
 }
 
 void bind_path(PathOptions& o, Arguments& a) {
-  a.option("--from", o.from, "endpoint, from 0: node x NICs + NIC");
+  a.option("--from", o.from, "number of the endpoint, from 0: node x NICs + NIC");
   a.option("--to", o.to, "endpoint");
   bind_network(o, a);
 }
 
 void bind_loss(LossOptions& o, Arguments& a) {
-  a.choice("--lose", o.lose, {"nic", "link", "plane", "leaf", "spine"}, "what is gone");
-  a.option("--number", o.number, "which of them, from 0");
+  a.choice("--lose", o.lose, {"nic", "link", "plane", "leaf", "spine"},
+           "kind of part that is lost");
+  a.option("--number", o.number, "number of the lost part, from 0");
   bind_network(o, a);
 }
 
@@ -496,13 +509,13 @@ void bind_file(FileOptions& o, Arguments& a) {
 }
 
 void bind_log(LogOptions& o, Arguments& a) {
-  a.positional("FILE", o.file, "output of nccl-tests");
+  a.positional("FILE", o.file, "output file of nccl-tests");
   a.option("--gpu", o.gpu, "catalog id of the accelerator", "ID");
-  a.option("--gpus-per-node", o.per_node, "accelerators of a host");
-  a.option("--nics", o.nics, "NICs of a host");
-  a.option("--rate", o.rate, "rate of a NIC", "Gb/s");
+  a.option("--gpus-per-node", o.per_node, "accelerators per host");
+  a.option("--nics", o.nics, "NICs per host");
+  a.option("--rate", o.rate, "line rate of a NIC", "Gb/s");
   a.option("--network", o.network, "infiniband, roce, efa, tcpxo, tcpx", "KIND");
-  a.option("--ranks", o.ranks, "ranks, where the log does not tell");
+  a.option("--ranks", o.ranks, "number of ranks, if the log does not say");
   a.format(o.format, {Format::text, Format::markdown});
 }
 
@@ -510,30 +523,30 @@ void bind_log(LogOptions& o, Arguments& a) {
 
 Verb fabric_verb() {
   Verb v{.name = "fabric",
-         .summary = "One network by itself: bill, path, losses, storms, counters, nccl-tests logs",
+         .summary = "Study one network: bill, path, losses, storms, counters, nccl-tests logs",
          .examples = {"orrery fabric bill --nodes 127 --nics 8 --switch qm9700",
                       "orrery fabric what-if --lose spine --routing adaptive"}};
   v.verbs.push_back(sub_verb<NetworkOptions>(
-      "bill", "Switches, cables, optics, power, price, diameter and bisection",
+      "bill", "List switches, cables and optics; give power, price, diameter and bisection",
       {"orrery fabric bill --nodes 127 --nics 8", "orrery fabric bill --design my.yaml"},
       bind_network, run_bill));
-  v.verbs.push_back(sub_verb<PathOptions>("path", "The links between two endpoints",
+  v.verbs.push_back(sub_verb<PathOptions>("path", "List the links between two endpoints",
                                           {"orrery fabric path --from 0 --to 1000"}, bind_path,
                                           run_path));
-  v.verbs.push_back(sub_verb<LossOptions>("what-if", "What the loss of a part costs, and to whom",
-                                          {"orrery fabric what-if --lose link --number 5"},
-                                          bind_loss, run_loss));
+  v.verbs.push_back(sub_verb<LossOptions>(
+      "what-if", "Show what the loss of a part costs, and which jobs it affects",
+      {"orrery fabric what-if --lose link --number 5"}, bind_loss, run_loss));
   v.verbs.push_back(sub_verb<StormOptions>(
-      "storm", "A NIC that pauses its lossless network for good: whom it stops, in time",
+      "storm", "Simulate a NIC that never stops pausing a lossless network",
       {"orrery fabric storm --design my.yaml", "orrery fabric storm --nodes 64 --routing adaptive"},
       bind_storm, run_storm));
   v.verbs.push_back(sub_verb<CompareOptions>(
-      "compare", "InfiniBand against RoCE: what hashing leaves of the wire",
+      "compare", "Compare InfiniBand and RoCE: bandwidth left after hash collisions",
       {"orrery fabric compare --queue-pairs 8"}, bind_compare, run_compare));
-  v.verbs.push_back(sub_verb<FileOptions>("counters", "Judge switch counters of a lossless network",
-                                          {"orrery fabric counters counters.csv"}, bind_file,
-                                          run_counters));
-  v.verbs.push_back(sub_verb<LogOptions>("log", "nccl-tests output against what is expected",
+  v.verbs.push_back(
+      sub_verb<FileOptions>("counters", "Check the switch counters of a lossless network",
+                            {"orrery fabric counters counters.csv"}, bind_file, run_counters));
+  v.verbs.push_back(sub_verb<LogOptions>("log", "Compare nccl-tests output with the expected rates",
                                          {"orrery fabric log all_reduce.log --gpu h100-sxm"},
                                          bind_log, run_log));
   return v;

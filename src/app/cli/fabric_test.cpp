@@ -85,7 +85,7 @@ TEST(Fabric, an_impossible_network_is_refused) {
 class FabricLog : public testing::Test {
  protected:
   FabricLog() {
-    // 17 GB in 62.6 ms, and a MiB in 60 us where 31 are expected.
+    // 17 GB in 62.6 ms; a MiB in 60 us where 31 us are expected.
     folder.write(
         "x.log",
         "# Collective test starting: all_reduce_perf\n"
@@ -159,8 +159,8 @@ TEST(Fabric, path_ends_count_from_zero) {
   EXPECT_THAT(said("3", "0"), HasSubstr("  - node 3 -> leaf 0\n  - leaf 0 -> node 0\n"));
 }
 
-// Four nodes of two NICs below one switch: 4 x 50 GB/s across the middle; 747 W and twelve
-// transceivers of 15.5 W.
+// Four nodes with two NICs below one switch: 4 x 50 GB/s bisection, 747 W and twelve transceivers
+// of 15.5 W.
 TEST(Fabric, bill_of_one_switch) {
   const Json bill = fabric_json({"bill", "--nodes", "4", "--nics", "2"});
   const std::pair<const char*, double> numbers[] = {{"schema_version", 1},
@@ -189,7 +189,7 @@ TEST(Fabric, bill_of_one_switch) {
       "unit_power_w":747,"reference":"switches/qm9700"})"));
 }
 
-// Each option moves what it is named after.
+// Each option changes the quantity that it names.
 TEST(Fabric, options_describe_the_network) {
   const std::vector<std::string> eight = {"bill", "--nodes", "4", "--nics", "2"};
   const auto with = [&](const std::vector<std::string>& more) {
@@ -202,7 +202,8 @@ TEST(Fabric, options_describe_the_network) {
   EXPECT_EQ(with({"--radix", "4"})["tiers"], 2);
   const Json torus = fabric_json(
       {"bill", "--topology", "torus", "--torus", "4x4", "--nodes", "16", "--nics", "1"});
-  // A ring of four is cut twice, four times over: 8 x 50 GB/s. Two steps each way at most.
+  // A ring of four is cut twice, in each of four rings: 8 x 50 GB/s. At most two steps in each
+  // dimension.
   EXPECT_EQ(torus["bisection_bytes_per_s"], 4e11);
   EXPECT_EQ(torus["diameter_links"], 4);
   EXPECT_EQ(torus["endpoints"], 16);
@@ -220,7 +221,7 @@ TEST(Fabric, a_path_has_its_latency) {
   EXPECT_NEAR(path["latency_s"].get<double>(), 3e-7, 1e-12);
 }
 
-// Without a leaf its 64 rails have no other way; without one of its links to a spine they have.
+// Without a leaf, its 64 rails have no other path; without one of its links to a spine they do.
 TEST(Fabric, what_a_loss_costs) {
   const Json leaf = fabric_json({"what-if", "--nodes", "64", "--lose", "leaf", "--number", "3"});
   EXPECT_EQ(leaf["lost"], "leaf 3");
@@ -228,7 +229,7 @@ TEST(Fabric, what_a_loss_costs) {
   EXPECT_EQ(leaf["slowed"], 0);
   EXPECT_EQ(leaf["share"], 0);
   EXPECT_NEAR(leaf["before_s"].get<double>(), 100e6 / 50e9, 1e-5);
-  // 31 of 32 links of the leaf are left: 31/32 = 96.9 %.
+  // 31 of the leaf's 32 links remain: 31/32 = 96.9 %.
   const std::vector<std::string> words = {"what-if", "--nodes", "64", "--routing", "adaptive"};
   const Json link = fabric_json(words);
   EXPECT_EQ(link["lost"], "leaf 0 - spine 0");
@@ -251,7 +252,7 @@ TEST(Fabric, comparison_and_storm_counts_have_bounds) {
   EXPECT_EQ(spoken({"fabric", "storm", "--partners", "257"}).code, ExitCode::bad_input);
   const VerbAnswer storm =
       spoken({"fabric", "storm", "--nodes", "16", "--switch", "sn5600", "--partners", "4"});
-  // Four of the fifteen others send there.
+  // Four of the fifteen other nodes send to the paused NIC.
   EXPECT_THAT(storm.out, HasSubstr("26.7 %"));
 }
 

@@ -1,4 +1,4 @@
-// `orrery init`: a design to start from, or the schema that editors check one with.
+// `orrery init`: writes a design to start from, or the schema with which editors check a design.
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -38,9 +38,13 @@ void list_templates(Format format, Terminal& terminal) {
     terminal.out << json.text() << '\n';
     return;
   }
+  report::Table table{.header = {}, .rows = {}, .flush_right = {}};
   for (const design_text::Template& t : all) {
-    terminal.out << fmt::format("{:<16}  {}\n", t.name, t.summary);
+    table.rows.push_back({std::string(t.name), std::string(t.summary)});
   }
+  report::Document document;
+  document.table(std::move(table));
+  terminal.out << to_text(document, terminal.style);
 }
 
 Result<std::string_view> template_text(const std::string& name) {
@@ -58,7 +62,7 @@ std::unexpected<Diagnostics> unwritable(const std::string& path, int error) {
   if (error == EEXIST) {
     return fail({.code = "file.exists",
                  .place = {path, 0, 0},
-                 .what = "the file is there already",
+                 .what = "the file already exists",
                  .why = "it may hold your work",
                  .fix = "choose another name, or add --force to replace it"});
   }
@@ -67,8 +71,8 @@ std::unexpected<Diagnostics> unwritable(const std::string& path, int error) {
                .what = fmt::format("cannot write: {}", std::strerror(error))});
 }
 
-// Without --force the file is created in one step with the check, so that nothing is ever replaced
-// by a race. A file that could not be written whole is not left behind.
+// Writes a file. Without --force, creating it and checking that it does not exist are one step, so
+// a race cannot replace a file. Removes a file that could not be written completely.
 Result<void> write_file(const std::string& path, std::string_view text, bool force) {
   if (force) {
     if (files::replace_file(path, text)) return {};
@@ -125,18 +129,18 @@ ExitCode run_init(const InitOptions& options, Terminal& terminal) {
 
 Verb init_verb() {
   return {.name = "init",
-          .summary = "Write a design to start from, or the schema of the design file",
+          .summary = "Write a starting design, or the schema of the design file",
           .examples = {"orrery init --list", "orrery init --template superpod-h100 -o my.yaml",
                        "orrery init --schema -o design.schema.json"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<InitOptions>();
-            arguments.option("-t,--template", options->name, "the template to start from", "NAME");
+            arguments.option("-t,--template", options->name, "template to start from", "NAME");
             arguments.option("-o,--output", options->output,
-                             "write to this file instead of the standard output", "FILE");
+                             "write to this file instead of standard output", "FILE");
             arguments.flag("--list", options->list, "list the templates");
             arguments.flag("--schema", options->schema,
                            "print the JSON Schema of the design file, for editors");
-            arguments.flag("--force", options->force, "replace the file if it is there");
+            arguments.flag("--force", options->force, "replace the file if it exists");
             arguments.format(options->format);
             return [options](Terminal& terminal) { return run_init(*options, terminal); };
           }};

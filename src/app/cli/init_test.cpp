@@ -35,7 +35,7 @@ TEST(Init, a_template_is_printed) {
   EXPECT_THAT(answer.out, HasSubstr("name: superpod-h100-4su"));
 }
 
-// A disk that is full, as far as a write can tell: no file may grow.
+// Behaves as a full disk: no file may grow.
 class FullDisk {
  public:
   FullDisk() {

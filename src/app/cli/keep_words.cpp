@@ -13,7 +13,7 @@ std::optional<std::int64_t> count_in(std::string_view text) {
   return count && *count >= 0 ? count : std::nullopt;
 }
 
-// "22-6": from ten in the evening to six in the morning, UTC.
+// Reads "22-6": from ten in the evening to six in the morning, UTC.
 bool read_hours(std::string_view text, storage::KeepPlace& place) {
   const auto parts = split(text, '-');
   if (parts.size() != 2) return false;

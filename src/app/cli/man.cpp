@@ -1,4 +1,5 @@
-// `orrery man DIR`: the manual pages, one a verb, made from the verb table as the help is.
+// `orrery man DIR`: writes the manual pages, one per verb, from the table of verbs that --help
+// uses.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -12,8 +13,8 @@
 namespace orrery::cli {
 namespace {
 
-// roff reads a line that begins with a dot or a quote as a command, and backslashes anywhere; a
-// hyphen that must be typed is \-.
+// Escapes a text for roff, which reads a line that begins with a dot or a quote as a command, and a
+// backslash anywhere; a hyphen that users type is \-.
 std::string roff(std::string_view text) {
   std::string out;
   for (const std::string_view line : split(text, '\n')) {
@@ -79,8 +80,9 @@ std::string page(const VerbShape& shape, const std::vector<VerbShape>& all) {
     out += ".fi\n";
   }
   out +=
-      ".SH EXIT STATUS\n0 good; 1 the design fails a rule or a goal; 2 usage or an unreadable "
-      "file;\n4 nothing feasible; 70 internal fault; 130 interrupted.\n";
+      ".SH EXIT STATUS\n"
+      "0 good; 1 the design fails a rule, a goal or a budget; 2 usage error or unreadable file;\n"
+      "4 nothing feasible; 70 internal error; 130 interrupted.\n";
   if (!shape.path.empty()) out += ".SH SEE ALSO\n.BR orrery (1)\n";
   return out;
 }
@@ -113,7 +115,7 @@ Verb man_verb() {
           .examples = {"orrery man ~/.local/share/man/man1"},
           .prepare = [](Arguments& arguments) -> Run {
             auto folder = std::make_shared<std::string>();
-            arguments.positional("DIR", *folder, "folder for the pages; made where it is missing");
+            arguments.positional("DIR", *folder, "folder for the pages; created if it is missing");
             return [folder](Terminal& terminal) { return run_man(*folder, terminal); };
           }};
 }

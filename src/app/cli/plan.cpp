@@ -1,4 +1,4 @@
-// `orrery plan FILE`: the design review.
+// `orrery plan FILE`: reviews a design.
 #include <memory>
 
 #include "app/cli/session.h"
@@ -20,7 +20,9 @@ struct PlanOptions {
 std::string rendered(const verdict::Verdict& v, const PlanOptions& options,
                      const Terminal& terminal) {
   const report::Document document =
-      report::document_of(v, {.explain = options.explain, .brief = options.brief});
+      report::document_of(v, {.explain = options.explain,
+                              .brief = options.brief,
+                              .sources = options.format != Format::text});
   switch (options.format) {
     case Format::text:
       return to_text(document, terminal.style);
@@ -52,20 +54,21 @@ ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
 Verb plan_verb() {
   return {
       .name = "plan",
-      .summary = "Review a design: figures, limits, broken rules, goals, the next best spend",
+      .summary = "Review a design: figures, limits, broken rules, goals and the next best spend",
       .examples = {"orrery plan my.yaml", "orrery plan my.yaml --brief",
                    "orrery plan my.yaml --explain",
                    "orrery plan my.yaml --format html > review.html"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<PlanOptions>();
-        arguments.positional("FILE", options->design, "the design");
+        arguments.positional("FILE", options->design, "design file");
         arguments.flag("--brief", options->brief,
-                       "the verdict, the goals and what is broken, without the layers");
-        arguments.flag("--explain", options->explain,
-                       "below every figure its formula, inputs and sources");
+                       "print only the verdict, the goals and what is broken");
+        arguments.flag(
+            "--explain", options->explain,
+            "print formula, inputs and source of every figure, and sections that are all zero");
         arguments.option("--calibration", options->calibrations,
-                         "parameters of your own machine or storage, as `calibrate` writes them; "
-                         "may be repeated",
+                         "file from `orrery calibrate` with parameters of your own machine or "
+                         "storage; repeatable",
                          "FILE");
         arguments.format(options->format,
                          {Format::text, Format::json, Format::markdown, Format::html, Format::csv});

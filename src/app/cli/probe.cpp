@@ -1,5 +1,5 @@
-// `orrery probe`: what of this machine can be measured. `gpu` runs the program that
-// tools/probe/build makes on machines with CUDA; `storage` and `serving` have files of their own.
+// `orrery probe`: measures this machine. `gpu` runs the program that tools/probe/build makes on
+// machines with CUDA; `storage` and `serving` have files of their own.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -24,7 +24,7 @@ struct ProbeOptions {
   bool quick = false;
 };
 
-// Beside this program, where the build puts it; else on the PATH.
+// Returns the probe beside this program, where the build puts it, or the one on the PATH.
 std::string default_program() {
   std::error_code ignored;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
@@ -47,7 +47,7 @@ ExitCode run_probe(const ProbeOptions& options, Terminal& terminal) {
                               .place = {.file = program, .line = 0, .column = 0},
                               .what = "the GPU probe is not built",
                               .why = "it needs CUDA's compiler and a GPU",
-                              .fix = "run tools/probe/build on the machine with the GPU"}});
+                              .fix = "run tools/probe/build on a machine with a GPU"}});
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -56,13 +56,14 @@ ExitCode run_probe(const ProbeOptions& options, Terminal& terminal) {
 
 Verb gpu_verb() {
   return {.name = "gpu",
-          .summary = "Measure one GPU: products, passes, attention, host link, watts",
+          .summary = "Measure one GPU: matrix products, memory passes, attention, host link, power",
           .examples = {"orrery probe gpu > probe.csv"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ProbeOptions>();
-            arguments.option("--program", options->program, "the probe's executable", "FILE");
+            arguments.option("--program", options->program, "path of the probe's executable",
+                             "FILE");
             arguments.flag("--quick", options->quick,
-                           "a few sizes only: five seconds, not minutes");
+                           "measure only a few sizes: takes seconds, not minutes");
             return [options](Terminal& terminal) { return run_probe(*options, terminal); };
           }};
 }
@@ -71,7 +72,7 @@ Verb gpu_verb() {
 
 Verb probe_verb() {
   return {.name = "probe",
-          .summary = "Measure this machine for `calibrate`",
+          .summary = "Measure this machine; `orrery calibrate` reads the result",
           .examples = {"orrery probe gpu > probe.csv", "orrery probe storage /scratch --quick"},
           .prepare = {},
           .verbs = {gpu_verb(), probe_storage_verb(), probe_serving_verb()}};

@@ -1,4 +1,4 @@
-// For tests of probes: a folder to probe and the options of a short one.
+// For tests of probes: a folder to probe, and options for a short probe.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ class ProbeVerb : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return spoken(words, given);
   }
-  // A small file, measured in a moment.
+  // Options for a small file, which is measured quickly.
   std::vector<std::string> small(const std::vector<std::string>& more) const {
     std::vector<std::string> words = {"--size", "64 KiB", "--seconds", "0.05", "--buffered"};
     words.insert(words.end(), more.begin(), more.end());
@@ -31,7 +31,7 @@ class ProbeVerb : public testing::Test {
     EXPECT_EQ(a.code, ExitCode::bad_input) << more.back();
     EXPECT_THAT(a.err, AllOf(HasSubstr("[usage.value]"), HasSubstr(said))) << more.back();
   }
-  // Good if the only fault is the unknown part.
+  // Expects that the unknown part is the only fault.
   void expect_good_value(std::vector<std::string> more) const {
     more.insert(more.end(), {"--only", "nosuch"});
     const VerbAnswer a = storage(more);

@@ -1,8 +1,9 @@
-// `orrery probe serving`: a serving engine's policy on real kernels, or on the simulated ones.
+// `orrery probe serving`: runs a serving engine's policy on real or simulated kernels.
 //
 // With --live every planned iteration is printed as "run REQUEST:TOKENS:CONTEXT ..." and the
-// program behind the pipe answers "took SECONDS" (tools/probe/serve_loop.py does, on a GPU).
-// Without it the simulated device of --accelerator answers. Both print the same lines at the end.
+// program at the other end of the pipe answers "took SECONDS" (tools/probe/serve_loop.py does this
+// on a GPU). Without --live the simulated device of --accelerator answers. Both print the same
+// lines at the end.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -43,26 +44,31 @@ Diagnostics faults_of(const ProbeServingOptions& o, const machine::Models& model
       {"--sequences", o.sequences}};
   for (const auto& [name, value] : counts) {
     if (value < 1 || value > 1000000) {
-      faults.push_back(bad(name, "it must be a whole number from 1 to 1000000", "give one"));
+      faults.push_back(bad(name, "it must be a whole number from 1 to 1000000",
+                           "write a whole number in this range"));
     }
   }
   if (o.eager_layer < 0 || o.eager_layer > 1000000) {
-    faults.push_back(bad("--eager-layer", "it must be from 0 to 1000000 microseconds", "give one"));
+    faults.push_back(bad("--eager-layer", "it must be from 0 to 1000000 microseconds",
+                         "write a number in this range"));
   }
   if (faults.empty() && (o.prompt + o.output + 15) / 16 >= o.blocks) {
-    faults.push_back(bad("--blocks", "one request does not fit", "give more blocks of 16 tokens"));
+    faults.push_back(bad("--blocks", "one request does not fit into the KV blocks",
+                         "raise --blocks (16 tokens each)"));
   }
   if (!models.catalog().model(o.model)) {
-    faults.push_back(bad("--model", "no model " + o.model, "`orrery catalog` lists them"));
+    faults.push_back(bad("--model", "the catalog has no model " + o.model,
+                         "`orrery catalog models` lists them"));
   }
   if (!models.catalog().accelerator(o.accelerator)) {
-    faults.push_back(
-        bad("--accelerator", "no accelerator " + o.accelerator, "`orrery catalog` lists them"));
+    faults.push_back(bad("--accelerator", "the catalog has no accelerator " + o.accelerator,
+                         "`orrery catalog accelerators` lists them"));
   }
   return faults;
 }
 
-// Lengths from half of what is asked to all of it, so that ends do not fall together.
+// Returns requests with lengths between half and all of the longest, so that they do not all end
+// together.
 std::vector<engines::RequestSpec> requests_of(const ProbeServingOptions& o) {
   return traffic::draw_requests(static_cast<int>(o.requests),
                                 {.length = static_cast<double>(o.prompt), .least_share = 0.5},
@@ -109,7 +115,7 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
   query.accelerator = models->catalog().accelerator(o.accelerator);
   query.engine = "pytorch";
   query.own_kernels = false;
-  query.attention = "flash2-packed";  // of serve_loop.py
+  query.attention = "flash2-packed";  // the attention kernel of serve_loop.py
   query.request = {.input = static_cast<double>(o.prompt), .output = static_cast<double>(o.output)};
   query.blocks = static_cast<double>(o.blocks);
   auto replica = replica_of(*models, query);
@@ -130,8 +136,8 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
                               .code = "probe.pipe",
                               .place = {},
                               .what = "the executor did not answer \"took SECONDS\"",
-                              .why = "with --live every line is a batch that somebody must run",
-                              .fix = "start it by tools/probe/serve_loop.py"}});
+                              .why = "with --live, every line is a batch that an executor must run",
+                              .fix = "start tools/probe/serve_loop.py, which starts this verb"}});
   }
   print_run(run, o, terminal);
   return ExitCode::good;
@@ -141,23 +147,25 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
 
 Verb probe_serving_verb() {
   return {.name = "serving",
-          .summary = "A serving engine's decisions, on real kernels or simulated ones",
+          .summary = "Run a serving engine's batching on simulated or real kernels",
           .examples = {"orrery probe serving --clients 16 --requests 100",
                        "python3 tools/probe/serve_loop.py --orrery ./orrery"},
           .prepare = [](Arguments& arguments) -> Run {
             auto o = std::make_shared<ProbeServingOptions>();
-            arguments.option("--model", o->model, "whose shape runs", "ID");
-            arguments.option("--accelerator", o->accelerator, "the simulated device", "ID");
-            arguments.option("--clients", o->clients, "that each wait for an answer", "N");
-            arguments.option("--requests", o->requests, "of all clients together", "N");
-            arguments.option("--prompt", o->prompt, "longest prompt", "TOKENS");
-            arguments.option("--output", o->output, "longest output", "TOKENS");
+            arguments.option("--model", o->model, "model whose layer shapes run", "ID");
+            arguments.option("--accelerator", o->accelerator, "simulated accelerator", "ID");
+            arguments.option("--clients", o->clients,
+                             "clients that each wait for one answer at a time", "N");
+            arguments.option("--requests", o->requests, "requests of all clients together", "N");
+            arguments.option("--prompt", o->prompt, "longest prompt in tokens", "TOKENS");
+            arguments.option("--output", o->output, "longest output in tokens", "TOKENS");
             arguments.option("--blocks", o->blocks, "KV blocks of 16 tokens", "N");
-            arguments.option("--budget", o->budget, "tokens of one iteration", "TOKENS");
-            arguments.option("--sequences", o->sequences, "that run at once", "N");
+            arguments.option("--budget", o->budget, "token budget per iteration", "TOKENS");
+            arguments.option("--sequences", o->sequences, "requests that run at once", "N");
             arguments.option("--eager-layer", o->eager_layer,
-                             "least time in which the host launches a layer with prompts", "US");
-            arguments.flag("--live", o->live, "hand every batch to the program behind the pipe");
+                             "shortest host time to launch a layer that has prompts", "US");
+            arguments.flag("--live", o->live,
+                           "send every batch to the program at the other end of the pipe");
             return [o](Terminal& terminal) { return run_probe_serving(*o, terminal); };
           }};
 }

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// The reader of std::cin stands in for the program behind the pipe.
+// Feeds std::cin in place of the program at the other end of the pipe.
 class InputGiven {
  public:
   explicit InputGiven(const std::string& text) : text_(text) { std::cin.rdbuf(text_.rdbuf()); }
@@ -52,7 +52,7 @@ TEST_F(ProbeVerb, the_gpu_program_gives_the_exit_code) {
   EXPECT_THAT(none.err, HasSubstr("[probe.missing]"));
 }
 
-// 32 layers of 500 us each where the host is the slower one; else 350 us as assumed.
+// 32 layers of 500 us each if the host is slower; otherwise 350 us as assumed.
 TEST_F(ProbeVerb, iterations_and_totals_are_printed) {
   const std::vector<std::string> words = {
       "probe", "serving", "--clients", "2", "--requests", "3", "--prompt", "64", "--output", "4"};
@@ -83,7 +83,7 @@ TEST_F(ProbeVerb, invalid_serving_options_are_refused) {
     refused({option, "0"}, std::string(option) + ": ");
     refused({option, "1000001"}, std::string(option) + ": ");
   }
-  // (100 + 60 + 15) / 16 = 10 blocks of one request: one more must be there.
+  // One request needs (100 + 60 + 15) / 16 = 10 blocks, and one more must be free.
   refused({"--prompt", "100", "--output", "60", "--blocks", "10"}, "--blocks: ");
   EXPECT_THAT(
       spoken({"probe", "serving", "--prompt", "100", "--output", "60", "--blocks", "11"}).err,

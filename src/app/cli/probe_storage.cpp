@@ -1,4 +1,4 @@
-// `orrery probe storage PATH|s3://BUCKET/PREFIX`: measures the storage that this machine sees.
+// `orrery probe storage PATH|s3://BUCKET/PREFIX`: measures storage as this machine sees it.
 #include "live/agent/probe_storage.h"
 
 #include <fmt/core.h>
@@ -21,10 +21,10 @@
 namespace orrery::cli {
 namespace {
 
-// What --quick lowers: half a minute instead of some, and wider intervals.
+// Repeats and seconds per measurement with --quick: half a minute in total, and wider intervals.
 constexpr int kQuickRepeats = 3;
 constexpr double kQuickSeconds = 0.5;
-// O_DIRECT asks for whole sectors, of which 4 KiB is the largest in use.
+// O_DIRECT requires whole sectors; 4 KiB is the largest sector size in use.
 constexpr double kSector = 4096;
 constexpr double kBlockMax = 64.0 * (1 << 20);
 
@@ -55,7 +55,7 @@ Diagnostic bad_option(const std::string& option, const std::string& what, const 
   return {.code = "usage.value", .place = {.file = option}, .what = what, .why = "", .fix = fix};
 }
 
-// Collects what is wrong with the numbers, so that all of it is told at once.
+// Reads numbers and collects their faults, so that all faults are reported at once.
 class Numbers {
  public:
   double bytes(const std::string& option, const std::string& text, double least, double most,
@@ -65,7 +65,7 @@ class Numbers {
     const bool whole = std::fmod(value, multiple) == 0;
     if (q && value >= least && value <= most && whole) return value;
     faults.push_back(
-        bad_option(option, fmt::format("\"{}\" is no size for this", text.substr(0, 40)),
+        bad_option(option, fmt::format("\"{}\" is not a valid size here", text.substr(0, 40)),
                    fmt::format("write a multiple of {} from {} to {}", brief(Bytes(multiple)),
                                brief(Bytes(least)), brief(Bytes(most)))));
     return least;
@@ -85,7 +85,7 @@ class Numbers {
   Diagnostics faults;
 };
 
-// One line that writes over itself, on terminals alone.
+// Returns a progress line that overwrites itself; silent unless stderr is a terminal.
 agent::ProbeProgress progress_on(Terminal& terminal) {
   if (!terminal.err_is_tty) return [](std::string_view, double) {};
   const auto start = std::chrono::steady_clock::now();
@@ -130,7 +130,7 @@ Result<agent::FolderProbe> folder_probe(const StorageOptions& o, Terminal& termi
     for (const agent::ProbePart each : agent::all_probe_parts())
       known += fmt::format(" {}", to_text(each));
     numbers.faults.push_back(
-        bad_option("--only", fmt::format("\"{}\" is no part of the probe", word.substr(0, 40)),
+        bad_option("--only", fmt::format("\"{}\" is not a part of the probe", word.substr(0, 40)),
                    "write one of" + known));
   }
   p.progress = progress_on(terminal);
@@ -158,7 +158,8 @@ Result<agent::BucketProbe> bucket_probe(const StorageOptions& o, Terminal& termi
       s3::checked_endpoint(o.endpoint.value_or("https://s3." + region + ".amazonaws.com"));
   if (!endpoint) return std::unexpected(endpoint.error());
   Numbers numbers;
-  if (!plain) numbers.faults.push_back(bad_option("--region", "no name of a region", ""));
+  if (!plain)
+    numbers.faults.push_back(bad_option("--region", "this is not the name of a region", ""));
   agent::BucketProbe p{
       .target = o.place, .prefix = place->prefix, .create_bucket = o.create_bucket};
   p.config = {.endpoint = *endpoint,
@@ -179,7 +180,7 @@ Result<agent::BucketProbe> bucket_probe(const StorageOptions& o, Terminal& termi
   return p;
 }
 
-// What was measured, with the line of progress gone before anything else is said.
+// Returns the report after clearing the progress line.
 template <typename Report>
 Report after_progress(Report report, Terminal& terminal) {
   if (terminal.err_is_tty) terminal.err << "\r\033[K" << std::flush;
@@ -226,7 +227,7 @@ void show(const agent::ProbeReport& report, const std::optional<score::StorageSt
 
 ExitCode measure(const StorageOptions& o, const review::Review* plan, Terminal& terminal) {
   const int streams = static_cast<int>(o.streams);
-  if (plan) {  // which tier is meant is settled before minutes are spent
+  if (plan) {  // settle which tier is meant before spending minutes
     const agent::ProbeReport none{.target = o.place,
                                   .kind = o.place.starts_with("s3://") ? "bucket" : "folder"};
     const auto known = compare_storage(in_scores_terms(none, streams), *plan, o.tier);
@@ -258,32 +259,38 @@ ExitCode run_storage(const StorageOptions& o, Terminal& terminal) {
 void bind_block_options(Arguments& arguments, StorageOptions& o) {
   arguments.option(
       "--size", o.size,
-      "of the file (default 1 GiB, quick 128 MiB), or of a large object (16 MiB, 4 MiB)", "BYTES");
-  arguments.option("--block", o.block, "of sequential reads and writes", "BYTES");
+      "file size (default 1 GiB, with --quick 128 MiB) or large-object size (16 MiB, 4 MiB)",
+      "BYTES");
+  arguments.option("--block", o.block, "block size of sequential reads and writes", "BYTES");
   arguments.option("--depth", o.depth, "sequential requests in flight");
-  arguments.option("--random-block", o.random_block, "of random reads and writes", "BYTES");
+  arguments.option("--random-block", o.random_block, "block size of random reads and writes",
+                   "BYTES");
   arguments.option("--random-depth", o.random_depth, "random requests in flight");
   arguments.choice("--engine", o.engine, {"auto", "io_uring", "threads"},
-                   "what keeps them in flight");
-  arguments.flag("--buffered", o.buffered, "through the page cache instead of O_DIRECT");
-  arguments.option("--only", o.only,
-                   "sequential, random, metadata, samples, decode or checkpoint; may be repeated",
-                   "PART");
+                   "how requests are kept in flight");
+  arguments.flag("--buffered", o.buffered, "use the page cache instead of O_DIRECT");
+  arguments.option(
+      "--only", o.only,
+      "part to run: sequential, random, metadata, samples, decode or checkpoint; repeatable",
+      "PART");
 }
 
 void bind_options(Arguments& arguments, StorageOptions& o) {
-  arguments.positional("PLACE", o.place, "a folder (a file is only read), or s3://BUCKET/PREFIX");
+  arguments.positional("PLACE", o.place, "a folder, a file (read only), or s3://BUCKET/PREFIX");
   bind_block_options(arguments, o);
   arguments.option("--streams", o.streams,
-                   "threads of files, shards and checkpoints; streams to an object store");
-  arguments.option("--seconds", o.seconds, "of one measurement at the most (3, objects 10)", "S");
-  arguments.option("--repeats", o.repeats, "of every measurement (5, quick 3)");
-  arguments.flag("--quick", o.quick, "half a minute instead of several");
-  arguments.option("--design", o.design, "compare with what this design plans", "FILE");
-  arguments.option("--tier", o.tier, "the design's tier that this is", "NAME");
-  arguments.option("--endpoint", o.endpoint, "of the object store", "URL");
-  arguments.option("--region", o.region, "of the bucket (AWS_REGION, else us-east-1)", "NAME");
-  arguments.flag("--create-bucket", o.create_bucket, "make the bucket where there is none");
+                   "threads for files, shards and checkpoints; streams to an object store");
+  arguments.option("--seconds", o.seconds,
+                   "longest time per measurement (default 3, object stores 10)", "S");
+  arguments.option("--repeats", o.repeats,
+                   "repeats of every measurement (default 5, with --quick 3)");
+  arguments.flag("--quick", o.quick, "finish in half a minute instead of several minutes");
+  arguments.option("--design", o.design, "compare with the values that this design plans", "FILE");
+  arguments.option("--tier", o.tier, "tier of the design that was measured", "NAME");
+  arguments.option("--endpoint", o.endpoint, "URL of the object store", "URL");
+  arguments.option("--region", o.region,
+                   "region of the bucket (default: AWS_REGION, else us-east-1)", "NAME");
+  arguments.flag("--create-bucket", o.create_bucket, "create the bucket if it does not exist");
   arguments.seed(o.seed);
   arguments.format(o.format, {Format::text, Format::json, Format::csv});
 }
@@ -292,7 +299,7 @@ void bind_options(Arguments& arguments, StorageOptions& o) {
 
 Verb probe_storage_verb() {
   return {.name = "storage",
-          .summary = "Measure a file system or an object store, and compare it with a plan",
+          .summary = "Measure a file system or an object store and compare it with a plan",
           .examples = {"orrery probe storage /scratch",
                        "orrery probe storage /scratch --quick --only sequential --only checkpoint",
                        "orrery probe storage /scratch --design my.yaml --tier hot",

@@ -27,12 +27,12 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Objects by their path, and what was put below which kind of name.
+// Objects by path, and the paths that were written, by kind of name.
 class ProbedStore {
  public:
   std::set<std::string> small, large, parted;
   std::size_t large_bytes = 0;
-  std::string authorization;  // of the last request
+  std::string authorization;  // header of the last request
   std::set<std::string> writers;
   bool made_bucket = false;
 
@@ -153,7 +153,7 @@ TEST_F(ProbeBucketWords, a_full_bucket_probe_puts_100_small_objects_per_stream) 
   EXPECT_THAT(store.authorization, HasSubstr("/us-3/s3/"));
 }
 
-// Three repeats with --quick, else five.
+// Three repeats with --quick, otherwise five.
 TEST_F(ProbeBucketWords, quick_bucket_probes_repeat_less) {
   const auto repeats = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {
@@ -180,7 +180,7 @@ TEST_F(ProbeBucketWords, object_sizes_have_bounds) {
   }
 }
 
-// The highest numbers of files of this kind that were there when the probe asked whether to go on.
+// Largest number of files of each kind that existed when the probe asked whether to continue.
 class ProbeCounts : public testing::Test {
  protected:
   int made(const std::string& part, const std::string& kind, const std::vector<int>& counts,
@@ -224,11 +224,11 @@ TEST_F(ProbeVerb, sizes_are_whole_sectors_within_bounds) {
   expect_value_fault({"--block", "4095 B"}, "--block");
   expect_value_fault({"--block", "6000 B"}, "--block");
   expect_value_fault({"--block", "0 B"}, "--block");
-  expect_value_fault({"--block", "67112960 B"}, "--block");  // one sector more
+  expect_value_fault({"--block", "67112960 B"}, "--block");  // one sector too many
   expect_value_fault({"--block", "large"}, "--block");
   expect_good_value({"--random-block", "12 KiB"});
   expect_value_fault({"--random-block", "65 MiB"}, "--random-block");
-  // A file holds at least one block of either kind.
+  // A file holds at least one block of each kind.
   expect_good_value({"--size", "1 MiB"});
   expect_value_fault({"--size", "1044480 B"}, "--size");
   expect_good_value({"--size", "8 KiB", "--block", "8 KiB"});

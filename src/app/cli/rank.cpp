@@ -1,4 +1,4 @@
-// `orrery rank`: accelerators side by side for a model that is served.
+// `orrery rank`: compares accelerators for serving a model.
 #include "study/search/rank.h"
 
 #include <fmt/core.h>
@@ -39,7 +39,8 @@ Result<search::RankQuery> query_of(const RankOptions& o, const catalog::Catalog&
   }
   q.model = *model;
   if (!(o.input >= 1) || !(o.output >= 1)) {
-    return fail(wrong("--input, --output", "", "a request has at least one token each way"));
+    return fail(wrong("--input, --output", "",
+                      "a request needs at least one prompt token and one output token"));
   }
   q.request = {.input = o.input, .output = o.output};
   const auto format = from_word<catalog::Dtype>(o.precision);
@@ -75,35 +76,38 @@ ExitCode run_rank(const RankOptions& o, Terminal& terminal) {
   }
   const report::Document d = report::document_of(
       *ranking, fmt::format("{}, {} tokens in and {} out", query->model.id, o.input, o.output));
-  terminal.out << (o.format == Format::markdown ? to_markdown(d) : to_text(d));
+  terminal.out << (o.format == Format::markdown ? to_markdown(d) : to_text(d, terminal.style));
   return ExitCode::good;
 }
 
 }  // namespace
 
 Verb rank_verb() {
-  return {.name = "rank",
-          .summary = "Put accelerators side by side for a model: tokens/s, per watt, rack, dollar",
-          .examples = {"orrery rank --model llama-3-70b --input 1024 --output 1024",
-                       "orrery rank --model llama-3.1-405b --precision fp4 --accelerator h200-sxm "
-                       "--accelerator b200-sxm"},
-          .prepare = [](Arguments& arguments) -> Run {
-            auto o = std::make_shared<RankOptions>();
-            arguments.option("--model", o->model, "catalog id of the model", "ID");
-            arguments.option("--accelerator", o->accelerators,
-                             "one to compare, again for each; none: all that nodes are sold with",
-                             "ID");
-            arguments.option("--input", o->input, "tokens of a prompt");
-            arguments.option("--output", o->output, "tokens of an answer");
-            arguments.option("--precision", o->precision,
-                             "narrowest format; a part without it takes the next wider", "WORD");
-            arguments.option("--engine", o->engine, "serving engine", "ID");
-            arguments.option("--ttft", o->ttft, "bound of the p99 time to the first token", "TIME");
-            arguments.option("--tpot", o->tpot, "bound of the p99 time per output token", "TIME");
-            arguments.option("--rack", o->rack, "power of a rack", "POWER");
-            arguments.format(o->format, {Format::text, Format::json, Format::markdown});
-            return [o](Terminal& terminal) { return run_rank(*o, terminal); };
-          }};
+  return {
+      .name = "rank",
+      .summary = "Rank accelerators for a model by tokens/s, and per watt, rack and dollar",
+      .examples = {"orrery rank --model llama-3-70b --input 1024 --output 1024",
+                   "orrery rank --model llama-3.1-405b --precision fp4 --accelerator h200-sxm "
+                   "--accelerator b200-sxm"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto o = std::make_shared<RankOptions>();
+        arguments.option("--model", o->model, "catalog id of the model", "ID");
+        arguments.option(
+            "--accelerator", o->accelerators,
+            "accelerator to compare; repeatable; default: all that nodes in the catalog contain",
+            "ID");
+        arguments.option("--input", o->input, "tokens per prompt");
+        arguments.option("--output", o->output, "tokens per answer");
+        arguments.option(
+            "--precision", o->precision,
+            "narrowest number format; an accelerator without it uses the next wider one", "WORD");
+        arguments.option("--engine", o->engine, "serving engine", "ID");
+        arguments.option("--ttft", o->ttft, "upper bound of the p99 time to first token", "TIME");
+        arguments.option("--tpot", o->tpot, "upper bound of the p99 time per output token", "TIME");
+        arguments.option("--rack", o->rack, "power per rack", "POWER");
+        arguments.format(o->format, {Format::text, Format::json, Format::markdown});
+        return [o](Terminal& terminal) { return run_rank(*o, terminal); };
+      }};
 }
 
 }  // namespace orrery::cli

@@ -27,12 +27,12 @@ TEST(Rank, a_ranking_in_each_format) {
     words.insert(words.end(), more.begin(), more.end());
     return json_said(words)["rows"][0];
   };
-  // A bound that can be met lowers the rate; one that cannot leaves none.
+  // A bound that can be met lowers the rate; one that cannot be met leaves none.
   EXPECT_LT(with({"--tpot", "8 ms"}).value("tokens_per_s", rate), rate);
   EXPECT_FALSE(with({"--ttft", "40 ms"}).contains("tokens_per_s"));
   EXPECT_FALSE(with({"--tpot", "1 us"}).contains("tokens_per_s"));
   EXPECT_EQ(with({"--precision", "bf16"})["format"], "bf16");
-  // Twice the rack holds twice the nodes.
+  // Twice the rack power holds twice the nodes.
   EXPECT_NEAR(with({"--rack", "81.6 kW"})["tokens_per_s_per_rack"].get<double>() /
                   with({"--rack", "40.8 kW"})["tokens_per_s_per_rack"].get<double>(),
               2, 1e-9);

@@ -34,16 +34,17 @@ Diagnostic agent_usage(std::string what, std::string fix) {
 }
 
 void bind_interval(PolicyOptions& o, Arguments& a) {
-  a.option("--interval", o.interval, "between two looks", "TIME");
+  a.option("--interval", o.interval, "time between two checks", "TIME");
 }
 
 void bind(PolicyOptions& o, Arguments& a) {
-  a.option("--silence", o.silence, "before a node that does not answer is fenced", "TIME");
-  a.option("--out-max", o.out_share_max, "share of the fleet beyond which no node is drained");
+  a.option("--silence", o.silence, "how long a node may be silent before it is fenced", "TIME");
+  a.option("--out-max", o.out_share_max, "largest share of the fleet that may be drained");
   a.option("--avoid-share", o.avoid_share_max,
-           "a job lost without a node seen down avoids its nodes, up to this share of the fleet");
+           "after a job is lost without a node seen down, its next run avoids its old nodes, up to "
+           "this share of the fleet");
   a.option("--crash-loop", o.crash_loop,
-           "so many quick losses on different nodes are the job's doing; 0: never");
+           "this many quick losses on different nodes are taken as the job's own fault; 0: never");
   a.option("--losses-max", o.losses_max, "losses after which a job is held");
 }
 
@@ -59,7 +60,7 @@ Result<PolicyRead> policy_of(const PolicyOptions& o) {
   }
   const auto is_share = [](double x) { return x >= 0 && x <= 1; };
   if (!is_share(o.out_share_max) || !is_share(o.avoid_share_max.value_or(0))) {
-    faults.push_back(agent_usage("a share is not between 0 and 1", "0.1 is a tenth of the fleet"));
+    faults.push_back(agent_usage("a share must be between 0 and 1", "0.1 is a tenth of the fleet"));
   }
   if (o.crash_loop < 0 || o.crash_loop > static_cast<std::int64_t>(failure::kLossesKept) ||
       o.losses_max < 1 || o.losses_max > 1'000'000) {
@@ -78,7 +79,7 @@ Result<PolicyRead> policy_of(const PolicyOptions& o) {
 
 ExitCode drive_agent(agent::AgentDrive drive, Terminal& terminal) {
   drive.tell = [&terminal](const std::string& text) {
-    terminal.err << text << "    the agent goes on trying\n" << std::flush;
+    terminal.err << text << "    the agent keeps trying\n" << std::flush;
   };
   drive.stopped = terminal.interrupted;
   drive.rest = [&terminal](Seconds wait) { rest(wait, terminal); };
@@ -86,7 +87,7 @@ ExitCode drive_agent(agent::AgentDrive drive, Terminal& terminal) {
   if (!end) return refuse(terminal, end.error());
   if (*end == agent::AgentEnd::good) return ExitCode::good;
   if (*end == agent::AgentEnd::needs_a_person) return ExitCode::fails_rule;
-  terminal.err << "stopped; start it again with the same journal to go on\n";
+  terminal.err << "stopped; start it again with the same journal to continue\n";
   return ExitCode::interrupted;
 }
 
@@ -104,28 +105,31 @@ std::string sentence(const failure::RecoveryEvent& e) {
   const std::string nodes = fmt::format("{}", fmt::join(e.nodes, " "));
   switch (e.kind) {
     case Kind::node_failed:
-      return e.weight > 0 ? "node " + e.node + " failed" : "node " + e.node + " is out already";
+      return e.weight > 0 ? "node " + e.node + " failed"
+                          : "node " + e.node + " is already out of service";
     case Kind::node_silent:
       return "node " + e.node + " does not answer";
     case Kind::node_back:
       return "node " + e.node + " is back";
     case Kind::lemon_found:
-      return fmt::format("node {} is a lemon, odds {} to 1", e.node, significant(e.weight, 2));
+      return fmt::format("node {} fails too often (a lemon), odds {} to 1", e.node,
+                         significant(e.weight, 2));
     case Kind::node_fenced:
-      return "node " + e.node + " is surely off";
+      return "node " + e.node + " is confirmed off";
     case Kind::fence_failed:
-      return "the fence of node " + e.node + " failed";
+      return "fencing of node " + e.node + " failed";
     case Kind::node_forgotten:
-      return "the controller was started again and forgot that node " + e.node + " was taken out";
+      return "the controller was restarted and forgot that node " + e.node +
+             " was taken out of service";
     case Kind::job_undone:
-      return "the controller was started again and forgot the new run of job " + e.job;
+      return "the controller was restarted and forgot the new run of job " + e.job;
     case Kind::job_lost:
       return fmt::format("job {} lost its run on {}", e.job,
-                         nodes.empty() ? "unseen cause" : nodes);
+                         nodes.empty() ? "an unknown node" : nodes);
     case Kind::job_back:
-      return fmt::format("job {} runs again, {} after it was seen lost", e.job, brief(e.lasted));
+      return fmt::format("job {} runs again, {} after its loss was seen", e.job, brief(e.lasted));
     default:
-      return {};  // bookkeeping
+      return {};  // an internal event, not printed
   }
 }
 

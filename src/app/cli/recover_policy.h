@@ -1,5 +1,5 @@
-// What `orrery agent recover` and `orrery agent rehearse` share: the policy's options and the lines
-// in which a tick is told.
+// Shared by `orrery agent recover` and `orrery agent rehearse`: the options of the policy, and the
+// text in which a tick is printed.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,21 @@ struct PolicyOptions {
   std::int64_t losses_max = failure::RecoveryPolicy{}.losses_max;
 };
 void bind_interval(PolicyOptions& options, Arguments& arguments);
-void bind(PolicyOptions& options, Arguments& arguments);  // the others
+void bind(PolicyOptions& options, Arguments& arguments);  // all other options
 
 struct PolicyRead {
-  failure::RecoveryPolicy policy;  // without the fence, which the two have differently
+  failure::RecoveryPolicy policy;  // without `fence`, which the two verbs set differently
   Seconds interval;
 };
 Result<PolicyRead> policy_of(const PolicyOptions& options);
 
 Diagnostic agent_usage(std::string what, std::string fix);
 
-// Waits in small pieces, so that Ctrl-C is heard at once.
+// Waits in small pieces, so that Ctrl-C takes effect at once.
 void rest(Seconds length, const Terminal& terminal);
 
-// Runs an agent until it ends or Ctrl-C; says why a round failed and how it was stopped.
+// Runs an agent until it ends or Ctrl-C is pressed. Reports why a round failed and why the agent
+// ended.
 ExitCode drive_agent(agent::AgentDrive drive, Terminal& terminal);
 
 std::string clock_text(Seconds at);  // "00:12:01.500"

@@ -80,7 +80,7 @@ TEST(RecoverPolicy, all_errors_are_reported_at_once) {
   for (const Diagnostic& d : read.error()) EXPECT_EQ(d.code, "agent.usage");
 }
 
-std::string told(const agent::TickReport& report, Format format = Format::text) {
+std::string printed(const agent::TickReport& report, Format format = Format::text) {
   std::ostringstream out, err;
   Terminal terminal{.out = out, .err = err};
   show(report, format, terminal);
@@ -92,7 +92,7 @@ TEST(RecoverPolicy, json_has_a_line_per_finding_and_action) {
       .events = {{.kind = Kind::watch_began, .at = seconds(5)},
                  {.kind = Kind::node_back, .at = seconds(6), .node = "n3"}},
       .outcomes = {{.action = {.kind = ActionKind::hold_job, .job = "81", .why = "w"}}}};
-  std::istringstream lines(told(report, Format::json));
+  std::istringstream lines(printed(report, Format::json));
   std::string line;
   std::getline(lines, line);
   EXPECT_THAT(line, testing::HasSubstr("\"watch_began\""));

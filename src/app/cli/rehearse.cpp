@@ -1,5 +1,5 @@
-// `orrery agent rehearse`: the recovery agent on a simulated Slurm whose nodes fail, before it goes
-// live.
+// `orrery agent rehearse`: runs the recovery agent on a simulated Slurm cluster whose nodes fail,
+// so that a policy can be tried before it goes live.
 #include <fmt/format.h>
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace orrery::cli {
 namespace {
 
-// Beyond these a rehearsal takes minutes of real time and says nothing more.
+// Limits beyond which a rehearsal takes minutes of real time and shows nothing new.
 constexpr std::int64_t kNodesMax = 4096;
 constexpr Seconds kLengthMax = days(1);
 
@@ -36,7 +36,7 @@ Result<rehearse::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
   const auto length = parse_quantity<Seconds>(o.length);
   const auto repair = parse_quantity<Seconds>(o.repair);
   if (!length || *length < minutes(1) || *length > kLengthMax) {
-    faults.push_back(agent_usage("not a length: " + o.length, "1 h; from 1 min to 1 d"));
+    faults.push_back(agent_usage("not a length of time: " + o.length, "1 h; from 1 min to 1 d"));
   }
   if (!repair || *repair < seconds(1)) {
     faults.push_back(agent_usage("not a time: " + o.repair, "10 min; at least 1 s"));
@@ -60,7 +60,7 @@ Result<rehearse::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
                                     .seed = o.seed};
 }
 
-// The agent itself, its journal in memory, told as a live run is.
+// The real recovery agent, with its journal in memory, printed as a live run is.
 class Rehearsed final : public rehearse::RehearsalDriver {
  public:
   Rehearsed(failure::RecoveryPort& port, const PolicyRead& read, Format format, Terminal& terminal)
@@ -97,14 +97,14 @@ std::string text_of(const rehearse::RehearsalResult& r, const rehearse::Rehearsa
   if (r.outages.empty()) {
     out += "no job lost its run\n";
   } else {
-    out += fmt::format("{} runs lost, back after {} (median) to {} (worst); Slurm alone: {}\n",
+    out += fmt::format("{} runs lost, restarted after {} (median) to {} (worst); Slurm alone: {}\n",
                        r.outages.size(), brief(r.outages[r.outages.size() / 2]),
                        brief(r.outages.back()), brief(rehearse::SimulatedOptions{}.hold));
   }
-  for (const std::string& job : r.waiting) out += "job " + job + " does not run at the end\n";
-  for (const std::string& overlap : r.overlaps) out += "twice at once: " + overlap + '\n';
+  for (const std::string& job : r.waiting) out += "job " + job + " is not running at the end\n";
+  for (const std::string& overlap : r.overlaps) out += "running twice at once: " + overlap + '\n';
   if (r.waiting.empty() && r.overlaps.empty()) {
-    out += "all jobs run at the end; none ran twice at once\n";
+    out += "all jobs are running at the end; none ran twice at once\n";
   }
   return out;
 }
@@ -145,14 +145,14 @@ ExitCode run_rehearse(const RehearseOptions& o, Terminal& terminal) {
 }
 
 void bind(RehearseOptions& o, Arguments& a) {
-  a.option("--nodes", o.nodes, "of the simulated cluster");
-  a.option("--spares", o.spares, "of them, kept in reserve");
-  a.option("--jobs", o.jobs, "that run for ever");
-  a.option("--job-nodes", o.job_nodes, "of one job");
-  a.option("--faults", o.faults, "of nodes: they die, flap, are found unfit, fall silent");
-  a.option("--for", o.length, "simulated time", "TIME");
-  a.option("--repair", o.repair, "from a node's fault to its return", "TIME");
-  a.flag("--fence", o.fence, "there is a fence; then nodes may also fall silent");
+  a.option("--nodes", o.nodes, "nodes of the simulated cluster");
+  a.option("--spares", o.spares, "nodes kept in reserve");
+  a.option("--jobs", o.jobs, "jobs, which run without end");
+  a.option("--job-nodes", o.job_nodes, "nodes per job");
+  a.option("--faults", o.faults, "node faults: a node dies, flaps, is found unfit or falls silent");
+  a.option("--for", o.length, "time to simulate", "TIME");
+  a.option("--repair", o.repair, "time from a node's fault to its return", "TIME");
+  a.flag("--fence", o.fence, "a fence exists; then nodes may also fall silent");
   bind_interval(o.policy, a);
   bind(o.policy, a);
   a.seed(o.seed);
@@ -163,7 +163,7 @@ void bind(RehearseOptions& o, Arguments& a) {
 
 Verb rehearse_verb() {
   return {.name = "rehearse",
-          .summary = "Try recovery on a simulated Slurm whose nodes fail",
+          .summary = "Try recovery on a simulated Slurm cluster whose nodes fail",
           .examples = {"orrery agent rehearse --nodes 64 --faults 10",
                        "orrery agent rehearse --nodes 256 --jobs 60 --job-nodes 4 --spares 8 "
                        "--fence --for 6h",

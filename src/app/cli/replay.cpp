@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
+#include "output/report/document.h"
 #include "study/rehearse/pod_replay.h"
 #include "study/rehearse/replay.h"
 #include "study/rehearse/rewind.h"
@@ -19,14 +20,14 @@
 namespace orrery::cli {
 namespace {
 
-// Beyond these a run says nothing more about a queue, and takes minutes.
+// Limits beyond which a replay takes minutes and shows nothing new about a queue.
 constexpr std::int64_t kReplayGpusMax = 10'000'000;
 constexpr std::int64_t kReplayNodesMax = 200'000;
 
 struct Stage {
   workload::JobTrace trace;
   cluster::NodePool pool;
-  std::string fleet;  // in words
+  std::string fleet;  // description for the reader
   std::vector<cluster::BackfillVariant> policies;
   rehearse::ReplayOptions options;
 };
@@ -60,7 +61,7 @@ std::optional<Seconds> replay_time(const std::optional<std::string>& text, const
   return std::nullopt;
 }
 
-// A sticky promise names nodes; in a plain pool every GPU is one.
+// Returns a pool without nodes. If reservations must name nodes (easy-sticky), every GPU is a node.
 cluster::NodePool plain_pool(int gpus, bool is_named) {
   if (!is_named) return cluster::NodePool({gpus});
   return cluster::NodePool(std::vector<int>(static_cast<std::size_t>(gpus), 1));
@@ -71,8 +72,8 @@ Result<cluster::NodePool> pool_of_options(const ReplayArguments& o, std::string&
     return fail(replay_usage("--gpus and --nodes exclude each other", ""));
   if (o.gpus < 0 || o.gpus > kReplayGpusMax || o.nodes < 0 || o.nodes > kReplayNodesMax ||
       o.gpus_per_node < 1 || o.gpus_per_node > 64) {
-    return fail(
-        replay_usage("no fleet of this size", "--gpus N, or --nodes N --gpus-per-node 1..64"));
+    return fail(replay_usage("the fleet size is out of range",
+                             "--gpus N, or --nodes N --gpus-per-node 1..64"));
   }
   if (o.gpus > 0) {
     const bool is_named = std::ranges::find(o.policies, "easy-sticky") != o.policies.end();
@@ -91,7 +92,7 @@ Result<cluster::NodePool> pool_of_options(const ReplayArguments& o, std::string&
       cluster::even_tree(nodes, leaf, 16));
 }
 
-// The fleet and the scheduler of a design.
+// Takes the fleet and the scheduler from a design.
 Result<void> take_design(const std::string& path, Stage& stage, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return std::unexpected(models.error());
@@ -102,7 +103,7 @@ Result<void> take_design(const std::string& path, Stage& stage, Terminal& termin
   if (stage.pool.gpus() == 0) {
     return fail({.code = "replay.fleet",
                  .place = {.file = path},
-                 .what = "no fleet with accelerators that Slurm runs in this design"});
+                 .what = "the design has no fleet with accelerators that Slurm schedules"});
   }
   stage.fleet = fmt::format("{}: {} nodes, {} GPUs", design->name, grouped(stage.pool.nodes()),
                             grouped(stage.pool.gpus()));
@@ -124,8 +125,8 @@ void read_times(const ReplayArguments& o, Stage& stage, Diagnostics& faults) {
 Result<void> take_slice(const ReplayArguments& o, workload::JobTrace& trace) {
   const auto count = static_cast<std::int64_t>(trace.jobs.size());
   if (o.from < 0 || o.take < 0 || o.from >= count) {
-    return fail(
-        replay_usage(fmt::format("the trace has {} jobs", grouped(count)), "--from below that"));
+    return fail(replay_usage(fmt::format("the trace has {} jobs", grouped(count)),
+                             "give --from a smaller number"));
   }
   const std::int64_t end = o.take > 0 ? std::min(count, o.from + o.take) : count;
   std::vector<workload::JobRecord> part(trace.jobs.begin() + o.from, trace.jobs.begin() + end);
@@ -148,7 +149,8 @@ Result<Stage> stage_of(const ReplayArguments& o, const std::string& text, const 
   if (!o.trace_format.empty())
     format = replay_word<workload::JobFormat>(o.trace_format, "--trace-format", faults);
   if (design.empty() && o.gpus == 0 && o.nodes == 0) {
-    faults.push_back(replay_usage("a replay needs a fleet", "DESIGN, --gpus N or --nodes N"));
+    faults.push_back(
+        replay_usage("a replay needs a fleet", "name a DESIGN, --gpus N or --nodes N"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   auto trace = workload::read_jobs(text, o.file, format);
@@ -166,18 +168,20 @@ Result<Stage> stage_of(const ReplayArguments& o, const std::string& text, const 
   return stage;
 }
 
-// Pods with shares of GPUs: not a queue, but how full the fleet gets.
+// Replays pods that request shares of GPUs: measures how full the fleet gets, without a queue.
 ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64_t seed,
                   Format format, Terminal& terminal) {
   Diagnostics faults;
-  if (!o.pod_nodes) faults.push_back(replay_usage("pods need their nodes", "--pod-nodes FILE"));
+  if (!o.pod_nodes)
+    faults.push_back(replay_usage("a trace of pods needs a list of nodes", "--pod-nodes FILE"));
   std::vector<cluster::PodRule> rules;
   for (const std::string& policy : o.policies) {
     if (const auto rule = replay_word<cluster::PodRule>(policy, "--policy", faults)) {
       rules.push_back(*rule);
     }
   }
-  if (!(o.load > 0 && o.load <= 10)) faults.push_back(replay_usage("no such --load", "0.1 to 10"));
+  if (!(o.load > 0 && o.load <= 10))
+    faults.push_back(replay_usage("--load is out of range", "0.1 to 10"));
   const auto pods = workload::read_pods(text, o.file);
   if (!pods) faults.insert(faults.end(), pods.error().begin(), pods.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
@@ -190,10 +194,11 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
   w.begin_object().field("schema_version", 1).field("trace", o.file).field("load", o.load);
   w.field("nodes", nodes->size()).key("policies").begin_array();
   std::string lines = fmt::format(
-      "{} pods of {}, drawn again up to {} times the GPUs of {} nodes; nobody leaves\n\n"
+      "{} pods of {}, repeated at random up to {} times the GPUs of {} nodes; no pod leaves\n"
+      "\n"
       "  {:<10} {:>10} {:>10} {:>12} {:>22}\n",
       grouped(std::ssize(*pods)), o.file, significant(o.load, 3), grouped(std::ssize(*nodes)),
-      "policy", "allocated", "placed", "turned away", "of the rest unusable");
+      "policy", "allocated", "placed", "turned away", "free but unusable");
   for (const cluster::PodRule rule : rules) {
     const auto r =
         rehearse::replay_pods(*pods, *nodes, {.rule = rule, .load = o.load, .seed = seed});
@@ -205,7 +210,8 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
                          r.fragmented * 100);
   }
   w.end_array().end_object();
-  terminal.out << (format == Format::json ? w.text() + '\n' : lines);
+  terminal.out << (format == Format::json ? w.text() + '\n'
+                                          : report::folded(lines, terminal.style.width));
   return ExitCode::good;
 }
 
@@ -215,12 +221,13 @@ std::string wait_row(std::string_view name, const rehearse::ReplayWait& w) {
                      t(w.median_s), t(w.p90_s), t(w.p99_s), t(w.max_s));
 }
 
-// Jobs that one answer holds for stand together, where the first of them does.
+// Returns the answers for waiting jobs; jobs with the same answer share a line, at the first of
+// them.
 std::string answers_of(const rehearse::ReplayResult& r, const Stage& stage) {
   std::string out;
-  std::set<std::string> told;
+  std::set<std::string> seen;
   for (const rehearse::ReplayAnswer& first : r.answers) {
-    if (!told.insert(first.text).second) continue;
+    if (!seen.insert(first.text).second) continue;
     std::string jobs;
     int many = 0;
     for (const rehearse::ReplayAnswer& a : r.answers) {
@@ -246,12 +253,12 @@ std::string text_of(const Played& p, const Stage& stage) {
                      r.wait.mean_s, significant(r.slowdown, 3), brief(r.span));
   out += fmt::format("  GPU time: {} productive, {} idle", share(r.productive), share(r.idle));
   if (r.node_failures > 0) {
-    out += fmt::format(", {} done again, {} down; {} node failures stopped {} runs", share(r.lost),
+    out += fmt::format(", {} repeated, {} down; {} node failures stopped {} runs", share(r.lost),
                        share(r.down), grouped(r.node_failures), grouped(r.stops));
   }
   out += '\n';
   if (r.rejected > 0) {
-    out += fmt::format("  {} jobs ask for more than the fleet has in one place: never started\n",
+    out += fmt::format("  {} jobs need more GPUs than the fleet has in one place and never start\n",
                        grouped(r.rejected));
   }
   if (stage.options.ask_at) {
@@ -273,7 +280,7 @@ std::string head_of(const Stage& stage, const std::string& file) {
     out += fmt::format("{} rows without GPUs or run time are left out\n",
                        grouped(stage.trace.left_out));
   }
-  if (!stage.trace.has_limits) out += "the trace has no time limits: run times stand for them\n";
+  if (!stage.trace.has_limits) out += "the trace has no time limits; run times are used instead\n";
   return out;
 }
 
@@ -314,7 +321,7 @@ std::string json_of(const std::vector<Played>& all, const Stage& stage, const st
   return w.text() + '\n';
 }
 
-// More of the same: GPUs of a pool, nodes like the last one otherwise.
+// Returns the pool with `more` GPUs added to a plain pool, or `more` nodes like the last one.
 cluster::NodePool enlarged(const cluster::NodePool& pool, int more) {
   if (pool.is_plain()) return cluster::NodePool({pool.gpus() + more});
   std::vector<int> gpus;
@@ -341,14 +348,16 @@ std::string text_of(const rehearse::RewindResult& r) {
   const auto percent = [](double share) { return fmt::format("{:.0f} %", share * 100); };
   const auto t = [](double s) { return brief(seconds(s)); };
   std::string out = fmt::format(
-      "\ncalibrated on the first half ({} jobs): {}, {} of the fleet, {} from submission to start "
-      "at "
-      "the least; waits are off by {} of their sum\n",
+      "\n"
+      "calibrated on the first half ({} jobs): policy {}, {} of the fleet, at least {} from "
+      "submission to start; error {} of the total wait\n",
       grouped(r.first.jobs), word_of(r.policy), percent(r.share), t(r.start_delay_s),
       percent(r.first.error));
   out += fmt::format(
-      "on the second half ({} jobs), not looked at: mean wait {} recorded, {} simulated; off by {} "
-      "of their sum\n\n  {:<28} {:>12} {:>12} {:>12}\n",
+      "checked on the second half ({} jobs): mean wait {} recorded, {} simulated; error {} of the "
+      "total wait\n"
+      "\n"
+      "  {:<28} {:>12} {:>12} {:>12}\n",
       grouped(r.second.jobs), t(r.second.recorded_s), t(r.second.simulated_s),
       percent(r.second.error), "what if (second half)", "mean wait", "low", "high");
   for (const rehearse::WhatIfAnswer& a : r.answers) {
@@ -381,37 +390,35 @@ std::string json_of(const rehearse::RewindResult& r) {
 }  // namespace
 
 void bind_replay(ReplayArguments& o, Arguments& a) {
-  a.option("--replay", o.file, "a trace of jobs: SWF, Philly, sacct -P, CSV; or of pods (openb)",
+  a.option("--replay", o.file, "trace to replay: jobs (SWF, Philly, sacct -P, CSV) or pods (openb)",
            "FILE");
   a.option("--trace-format", o.trace_format,
-           "where the first line does not tell: swf, philly, "
-           "sacct, csv",
+           "format of the trace, if its first line does not show it: swf, philly, sacct, csv",
            "WORD");
   a.option("--policy", o.policies,
-           "fifo, easy, easy-sticky, unguarded, conservative, slurm; may "
-           "be given again",
+           "queue policy: fifo, easy, easy-sticky, unguarded, conservative or slurm; repeatable",
            "WORD");
-  a.option("--gpus", o.gpus, "GPUs of one pool, without nodes");
-  a.option("--nodes", o.nodes, "nodes instead");
-  a.option("--gpus-per-node", o.gpus_per_node, "of them");
-  a.option("--nodes-per-leaf", o.nodes_per_leaf, "below one switch; 0: 32");
-  a.option("--placement", o.placement, "on nodes: pack, spread, tree", "WORD");
-  a.option("--from", o.from, "first job of the trace to take, from 0");
-  a.option("--take", o.take, "how many jobs; 0: all");
-  a.option("--mtbf", o.mtbf, "mean time between failures of a node; none: they do not fail",
-           "TIME");
-  a.option("--repair", o.repair, "mean time of a repair", "TIME");
-  a.option("--checkpoint", o.checkpoint, "time between saves of a job; none: it starts over",
-           "TIME");
-  a.option("--requeue", o.requeue, "until a job that lost its node may start again", "TIME");
-  a.option("--pod-nodes", o.pod_nodes, "nodes of a trace of pods (openb); --policy best-fit, fgd",
-           "FILE");
-  a.option("--load", o.load, "of pods: GPUs asked for over GPUs there are");
+  a.option("--gpus", o.gpus, "size of a plain pool of GPUs, without nodes");
+  a.option("--nodes", o.nodes, "number of nodes, instead of --gpus");
+  a.option("--gpus-per-node", o.gpus_per_node, "GPUs per node");
+  a.option("--nodes-per-leaf", o.nodes_per_leaf, "nodes per leaf switch; 0: 32");
+  a.option("--placement", o.placement, "placement on nodes: pack, spread or tree", "WORD");
+  a.option("--from", o.from, "first job of the trace to replay, counted from 0");
+  a.option("--take", o.take, "number of jobs to replay; 0: all");
+  a.option("--mtbf", o.mtbf, "mean time between failures per node; default: no failures", "TIME");
+  a.option("--repair", o.repair, "mean time to repair a node", "TIME");
+  a.option("--checkpoint", o.checkpoint,
+           "time between checkpoints of a job; default: a stopped job starts over", "TIME");
+  a.option("--requeue", o.requeue, "delay before a job that lost its node may start again", "TIME");
+  a.option("--pod-nodes", o.pod_nodes,
+           "nodes of a trace of pods (openb); use with --policy best-fit or fgd", "FILE");
+  a.option("--load", o.load, "pods: GPUs requested, divided by GPUs in the fleet");
   a.flag("--rewind", o.rewind,
-         "calibrate on the trace's first half, state the error on its second, then the what-ifs: "
-         "each --policy");
-  a.option("--more", o.more, "of --rewind: also with so many more GPUs or nodes");
-  a.option("--why", o.why, "ask at this time who waits, why, and what would start it", "TIME");
+         "calibrate on the first half of the trace, report the error on the second half, then "
+         "compare the policies given by --policy");
+  a.option("--more", o.more, "--rewind: also try with this many more GPUs or nodes");
+  a.option("--why", o.why,
+           "list the jobs that wait at this time, why they wait and what would start them", "TIME");
 }
 
 ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::uint64_t seed,
@@ -424,21 +431,26 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
   stage->options.seed = seed;
   if (o.rewind) {
     if (o.more < 0 || o.more > kReplayNodesMax) {
-      return refuse(terminal, {replay_usage("no such --more", "0 to 200000")});
+      return refuse(terminal, {replay_usage("--more is out of range", "0 to 200000")});
     }
     const auto result = rehearse::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
     if (!result) return refuse(terminal, result.error());
-    terminal.out << (format == Format::json ? json_of(*result)
-                                            : head_of(*stage, o.file) + text_of(*result));
+    terminal.out << (format == Format::json
+                         ? json_of(*result)
+                         : report::folded(head_of(*stage, o.file) + text_of(*result),
+                                          terminal.style.width));
     return ExitCode::good;
   }
-  if (format == Format::text) terminal.out << head_of(*stage, o.file);
+  if (format == Format::text)
+    terminal.out << report::folded(head_of(*stage, o.file), terminal.style.width);
   std::vector<Played> all;
   for (const cluster::BackfillVariant policy : stage->policies) {
     if (terminal.interrupted()) return ExitCode::interrupted;
     stage->options.queue.backfill = policy;
     all.push_back({policy, rehearse::replay_jobs(stage->trace.jobs, stage->pool, stage->options)});
-    if (format == Format::text) terminal.out << text_of(all.back(), *stage) << std::flush;
+    if (format == Format::text)
+      terminal.out << report::folded(text_of(all.back(), *stage), terminal.style.width)
+                   << std::flush;
   }
   if (format == Format::json) terminal.out << json_of(all, *stage, o.file);
   return ExitCode::good;

@@ -1,5 +1,5 @@
-// `orrery simulate --replay FILE`: a trace of jobs under one or more queueing policies, side by
-// side. The options and what runs them; the verb is simulate.cpp's.
+// `orrery simulate --replay FILE`: replays a trace of jobs under one or more queue policies, for
+// comparison. Has the options and runs the replay; the verb itself is in simulate.cpp.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 namespace orrery::cli {
 
 struct ReplayArguments {
-  std::string file;  // empty: no replay
+  std::string file;  // empty: replay nothing
   std::string trace_format;
   std::vector<std::string> policies;
   std::string placement = "pack";
-  std::int64_t gpus = 0;   // a plain pool
-  std::int64_t nodes = 0;  // or nodes of gpus_per_node
+  std::int64_t gpus = 0;   // size of a plain pool
+  std::int64_t nodes = 0;  // or the number of nodes, with gpus_per_node each
   std::int64_t gpus_per_node = 8;
   std::int64_t nodes_per_leaf = 0;
   std::int64_t from = 0;
@@ -33,7 +33,8 @@ struct ReplayArguments {
 };
 
 void bind_replay(ReplayArguments& o, Arguments& a);
-// `design`: its fleet and scheduler, where no --gpus or --nodes are given; may be empty.
+// Replays the trace. `design` gives the fleet and scheduler if neither --gpus nor --nodes is given;
+// it may be empty.
 ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::uint64_t seed,
                     Format format, Terminal& terminal);
 

@@ -45,8 +45,8 @@ class ReplayVerb : public testing::Test {
   agent::TestFolder folder;
 };
 
-// They start at 0, 1000, 1100 and 1200 s and so wait 0, 999, 1098 and 1197 s: 3294 s, a quarter of
-// which is 823.5 s.
+// They start at 0, 1000, 1100 and 1200 s and so wait 0, 999, 1098 and 1197 s: 3294 s, of which a
+// quarter is 823.5 s.
 constexpr const char* kQueue = "submit,run,gpus\n0,1000,4\n1,100,4\n2,100,4\n3,70,2\n";
 
 TEST_F(ReplayVerb, json_has_all_waits) {
@@ -64,7 +64,7 @@ TEST_F(ReplayVerb, json_has_all_waits) {
   EXPECT_EQ(p["wait"]["mean_s"], 823.5);
   EXPECT_EQ(p["wait"]["median_s"], (999 + 1098) / 2.0);
   EXPECT_EQ(p["wait"]["max_s"], 1197);
-  // Between the third and the fourth of four, at 0.9 x 3 and 0.99 x 3.
+  // Between the third and the fourth of four values, at 0.9 x 3 and 0.99 x 3.
   EXPECT_NEAR(p["wait"]["p90_s"].get<double>(), 1098 + 0.7 * 99, 1e-9);
   EXPECT_NEAR(p["wait"]["p99_s"].get<double>(), 1098 + 0.97 * 99, 1e-9);
   // (1 + 1099/100 + 1198/100 + 1267/70) / 4.
@@ -85,11 +85,12 @@ TEST_F(ReplayVerb, policies_are_reported_in_order) {
   EXPECT_EQ(all["policies"][0]["policy"], "slurm");
   EXPECT_EQ(all["policies"][1]["policy"], "fifo");
   EXPECT_EQ(played(kQueue, {"--gpus", "4"})["policies"][0]["policy"], "easy");
-  // A promise of nodes needs nodes to name.
+  // A policy that reserves nodes needs nodes with names.
   EXPECT_EQ(played(kQueue, {"--gpus", "4", "--policy", "easy-sticky"})["nodes"], 4);
 }
 
-// Leaves of 32 unless said: in 34 nodes a job of two takes the small leaf, where other nodes fail.
+// By default a leaf has 32 nodes: of 34 nodes, a job of two takes the small leaf, whose nodes fail
+// at other times.
 TEST_F(ReplayVerb, a_switch_has_32_nodes_by_default) {
   const std::string jobs = "submit,run,gpus\n0,5000,2\n0,6000,2\n100,7000,3\n";
   const auto with = [&](const std::vector<std::string>& more) {
@@ -140,7 +141,8 @@ TEST_F(ReplayVerb, a_design_gives_fleet_and_scheduler) {
               AllOf(HasSubstr("\nfifo: "), Not(HasSubstr("conservative"))));
 }
 
-// A job every 80 s that runs 100 s on the whole pool: each waits 20 s longer, and 5 s to start.
+// One job every 80 s that runs 100 s on the whole pool: each waits 20 s longer than the last, and 5
+// s to start.
 std::string growing_queue() {
   std::string text = "submit,run,gpus,wait\n";
   for (int i = 0; i < 40; ++i) {
@@ -156,7 +158,7 @@ TEST_F(ReplayVerb, a_rewind_has_its_error_and_alternatives) {
   EXPECT_EQ(r["policy"], "fifo");
   EXPECT_EQ(r["fleet_share"], 1);
   EXPECT_EQ(r["start_delay_s"], 5);
-  // 20 x 9.5 + 5 and 20 x 29.5 + 5; with twice the GPUs nobody waits for another.
+  // 20 x 9.5 + 5 and 20 x 29.5 + 5; with twice the GPUs no job waits for another.
   EXPECT_EQ(r["first_half"], Json::parse(R"({"jobs":20,"recorded_wait_s":195,
                                              "simulated_wait_s":195,"error":0})"));
   EXPECT_EQ(r["second_half"], Json::parse(R"({"jobs":20,"recorded_wait_s":595,
@@ -250,7 +252,7 @@ TEST_F(ReplayCommand, a_replay_takes_the_selected_jobs) {
   EXPECT_EQ(p["finished"], 4);
   EXPECT_NEAR(p["wait"]["max_s"].get<double>(), 990, 1) << "110 until 1,100";
   EXPECT_NEAR(p["wait"]["mean_s"].get<double>(), 990 / 4.0, 1);
-  // 4,000 and 400 and 200 and 50 GPU-seconds.
+  // 4,000 + 400 + 200 + 50 GPU-seconds.
   EXPECT_NEAR(p["gpu_seconds"]["productive"].get<double>(), 4650, 1);
   const Json one = played({"--from", "1", "--take", "1"});
   EXPECT_EQ(one["jobs"], 1);

@@ -1,4 +1,4 @@
-// `orrery score KIND FILE.csv`: predictions against measured rows.
+// `orrery score KIND FILE.csv`: compares predictions with measured rows.
 #include "study/score/score.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ struct ScoreOptions {
   std::optional<std::string> logs;
   std::optional<std::string> tests;
   bool predict = false;
-  std::string leave_out;               // what the folds are of; empty: the shipped parameters
-  std::optional<std::string> explain;  // a row's id
+  std::string leave_out;               // what each fold leaves out; empty: the shipped parameters
+  std::optional<std::string> explain;  // id of a row
   Format format = Format::text;
 };
 
-// "Qwen/Qwen3-8B" is read from DIR/Qwen--Qwen3-8B.json.
+// Returns the file of a model: "Qwen/Qwen3-8B" is DIR/Qwen--Qwen3-8B.json.
 std::string model_path(const std::string& directory, std::string_view id) {
   std::string name;
   for (char c : id) {
@@ -44,7 +44,7 @@ std::string model_path(const std::string& directory, std::string_view id) {
 constexpr std::string_view kEveryWay = "all";
 constexpr std::string_view kBySystem = "system";
 
-// One fit a fold takes a second: a person waiting sees them pass.
+// Returns a progress line: one fit per fold takes a second.
 score::FoldProgress fold_progress(Terminal& terminal) {
   return [&terminal](int done, int all) {
     if (!terminal.err_is_tty) return;
@@ -75,9 +75,9 @@ ExitCode say(const Result<std::string>& text, Terminal& terminal) {
 ExitCode only_for_training(const ScoreOptions& options, Terminal& terminal) {
   return refuse(terminal,
                 {{.code = "score.kind",
-                  .what = "this --leave-out or --explain is not for rows of " + options.kind,
-                  .why = "training rows are left out by model, source, gpu, release or framework, "
-                         "serving by model, collectives by system, other kinds not at all",
+                  .what = "--leave-out or --explain does not apply to rows of " + options.kind,
+                  .why = "--leave-out takes model, source, gpu, release or framework for training, "
+                         "model for serving and system for collectives",
                   .fix = "write `orrery score training FILE` or --leave-out system"}});
 }
 
@@ -147,37 +147,39 @@ ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
 }  // namespace
 
 Verb score_verb() {
-  return {.name = "score",
-          .summary = "Score predictions against measured rows",
-          .examples = {"orrery score training rows.csv --format json",
-                       "orrery score training rows.csv --predict --models configs",
-                       "orrery score training rows.csv --explain bridge_166",
-                       "orrery score requests data/validation/request_logs.csv --logs logs",
-                       "orrery score training data/validation/training.csv --leave-out all"},
-          .prepare = [](Arguments& arguments) -> Run {
-            auto options = std::make_shared<ScoreOptions>();
-            std::vector<std::string> names;
-            for (const score::ScoreKind& kind : score::score_kinds()) names.emplace_back(kind.name);
-            arguments.positional_choice("KIND", options->kind, names, "what the rows measure");
-            arguments.positional("FILE", options->file, "rows in the layout of data/validation");
-            arguments.option("--models", options->models,
-                             "folder of config.json files for models the catalog lacks", "DIR");
-            arguments.option("--logs", options->logs,
-                             "requests: folder of the logs that the rows name", "DIR");
-            arguments.option("--tests", options->tests,
-                             "serving: settings of the tests that rows do not name", "FILE");
-            arguments.flag("--predict", options->predict,
-                           "print the predictions as CSV; measured columns may be blank");
-            arguments.choice("--leave-out", options->leave_out,
-                             {"model", "source", "gpu", "release", "framework", "all", "system"},
-                             "predict each row with parameters fitted without what it is of; all: "
-                             "the table of the first four, a minute; collectives: system; serving: "
-                             "model, minutes");
-            arguments.option("--explain", options->explain,
-                             "training: the parts of one row's step beside what it measured", "ID");
-            arguments.format(options->format, {Format::text, Format::json, Format::markdown});
-            return [options](Terminal& terminal) { return run_score(*options, terminal); };
-          }};
+  return {
+      .name = "score",
+      .summary = "Score predictions against measured rows",
+      .examples = {"orrery score training rows.csv --format json",
+                   "orrery score training rows.csv --predict --models configs",
+                   "orrery score training rows.csv --explain bridge_166",
+                   "orrery score requests data/validation/request_logs.csv --logs logs",
+                   "orrery score training data/validation/training.csv --leave-out all"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto options = std::make_shared<ScoreOptions>();
+        std::vector<std::string> names;
+        for (const score::ScoreKind& kind : score::score_kinds()) names.emplace_back(kind.name);
+        arguments.positional_choice("KIND", options->kind, names, "kind of measurement");
+        arguments.positional("FILE", options->file, "CSV file in the layout of data/validation");
+        arguments.option("--models", options->models,
+                         "folder of config.json files for models that the catalog lacks", "DIR");
+        arguments.option("--logs", options->logs, "requests: folder of the logs that the rows name",
+                         "DIR");
+        arguments.option("--tests", options->tests,
+                         "serving: settings of tests whose rows do not state them", "FILE");
+        arguments.flag("--predict", options->predict,
+                       "print the predictions as CSV; the measured columns may be blank");
+        arguments.choice(
+            "--leave-out", options->leave_out,
+            {"model", "source", "gpu", "release", "framework", "all", "system"},
+            "predict each row with parameters fitted without its group. training: all makes a "
+            "table of the first four (a minute); collectives: system; serving: model (minutes)");
+        arguments.option("--explain", options->explain,
+                         "training: compare the parts of one row's step with its measurement",
+                         "ID");
+        arguments.format(options->format, {Format::text, Format::json, Format::markdown});
+        return [options](Terminal& terminal) { return run_score(*options, terminal); };
+      }};
 }
 
 }  // namespace orrery::cli

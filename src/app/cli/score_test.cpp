@@ -82,7 +82,7 @@ TEST_F(ScoreModels, a_model_is_read_from_its_config) {
   const VerbAnswer known = score({"--models", folder.at("configs"), "--predict"});
   EXPECT_THAT(known.out, StartsWith("id,predicted,low,high,basis\na,"));
   EXPECT_EQ(known.err, "");
-  // The catalog's model of this shape is predicted alike, and with less doubt.
+  // The catalog's model of this shape gets the same prediction with a narrower interval.
   put("rows.csv", training_row("llama-3-8b"));
   const auto predicted = [](const std::string& csv) {
     return csv.substr(0, csv.find(',', csv.find("\na,") + 3));
@@ -154,7 +154,7 @@ TEST_F(ScoreModels, fewer_gpus_are_searched_too) {
   EXPECT_THAT(searched({}), testing::ElementsAre(4));
 }
 
-// Each option that fixes a degree leaves layouts of that degree alone.
+// Each option that fixes a degree leaves only layouts of that degree.
 TEST_F(ScoreModels, fixed_degrees_stay_fixed) {
   const auto layout = [](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"search", "layout",   "llama-3-8b", "--gpus",

@@ -1,4 +1,5 @@
-// `orrery search layout`: the fastest layouts of a model on a fleet, every candidate accounted for.
+// `orrery search layout`: finds the fastest layouts of a model on a fleet and accounts for every
+// candidate.
 #include <fmt/core.h>
 
 #include <atomic>
@@ -36,7 +37,7 @@ Diagnostics unknown(const std::string& what, const std::string& fix) {
            .fix = fix}};
 }
 
-// A launch script gives model, batch, precision and layout; flags give the machine.
+// Returns a query from a launch script (model, batch, precision, layout) and options (the machine).
 Result<jobs::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
                                            const catalog::Catalog& catalog, Terminal& terminal) {
   const auto text = terminal.read_file(o.model);
@@ -46,8 +47,8 @@ Result<jobs::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
   q->accelerator = catalog.accelerator(o.accelerator);
   const auto nic = parse_quantity<BytesPerSecond>(o.nic);
   if (q->accelerator == nullptr || !nic || o.gpus < 1) {
-    return std::unexpected(unknown("the machine of " + o.model + " is not clear",
-                                   "--accelerator ID --gpus N --nic '400 Gb/s'"));
+    return std::unexpected(unknown("the machine for " + o.model + " is not fully described",
+                                   "give --accelerator ID --gpus N --nic '400 Gb/s'"));
   }
   q->gpus = static_cast<int>(o.gpus);
   q->nic = *nic;
@@ -56,7 +57,7 @@ Result<jobs::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
 
 Result<jobs::TrainingQuery> query_for(const SearchOptions& o, const catalog::Catalog& catalog,
                                       Terminal& terminal) {
-  if (o.keep < 1) return std::unexpected(unknown("at least one layout is kept", "--keep 10"));
+  if (o.keep < 1) return std::unexpected(unknown("--keep must be at least 1", "--keep 10"));
   return o.megatron ? megatron_query(o.question, catalog, terminal)
                     : query_of(o.question, catalog, terminal.read_file);
 }
@@ -69,7 +70,8 @@ void show_progress(Terminal& terminal, std::int64_t done, std::int64_t all) {
   }
 }
 
-// Chunks are searched in any order and joined in theirs, so threads do not change the answer.
+// Searches all chunks. They run in any order but are joined in theirs, so the number of threads
+// does not change the answer.
 search::FoundLayouts search_all(const search::LayoutSearch& search, int jobs, Terminal& terminal) {
   const std::int64_t chunks = search.chunks();
   std::vector<training::SearchResult> parts(static_cast<std::size_t>(chunks));
@@ -93,6 +95,55 @@ search::FoundLayouts search_all(const search::LayoutSearch& search, int jobs, Te
   return search.describe(search.join(parts), done == chunks);
 }
 
+bool has_layout(const machine::Models& models, const jobs::TrainingQuery& query) {
+  const search::LayoutSearch search(models, query, 1);
+  for (std::int64_t c = 0; c < search.chunks(); ++c) {
+    if (!search.search_chunk(c).best.empty()) return true;
+  }
+  return false;
+}
+
+// Returns what is missing for a query without a layout that fits. Finds the memory by bisection,
+// and the number of accelerators by doubling.
+report::LayoutMisfit misfit_of(const machine::Models& models, jobs::TrainingQuery query,
+                               const Terminal& terminal) {
+  constexpr double kMostMemory = 64;  // times the accelerator's own
+  constexpr int kMostGpus = 1 << 17;
+  constexpr int kBisections = 8;
+  const catalog::Accelerator& own = *query.accelerator;
+  report::LayoutMisfit misfit{.usable = jobs::usable_memory(own), .needed = {}};
+  catalog::Accelerator larger = own;
+  query.accelerator = &larger;
+  double low = 1, high = 2;
+  const auto fits_with = [&](double times) {
+    larger.memory = times * own.memory;
+    return has_layout(models, query);
+  };
+  while (high < kMostMemory && !terminal.interrupted() && !fits_with(high)) low = high, high *= 2;
+  for (int i = 0; i < kBisections && !terminal.interrupted(); ++i) {
+    const double middle = (low + high) / 2;
+    (fits_with(middle) ? high : low) = middle;
+  }
+  larger.memory = high * own.memory;
+  misfit.needed = jobs::usable_memory(larger);
+  query.accelerator = &own;
+  while (query.gpus < kMostGpus && !terminal.interrupted() && misfit.gpus == 0) {
+    query.gpus *= 2;
+    if (has_layout(models, query)) misfit.gpus = query.gpus;
+  }
+  return misfit;
+}
+
+void show_found(const search::FoundLayouts& found, const machine::Models& models,
+                jobs::TrainingQuery query, Terminal& terminal) {
+  std::optional<report::LayoutMisfit> misfit;
+  if (found.whole && found.described.empty() && found.found.counts.too_large > 0) {
+    query.gpus = found.gpus;
+    misfit = misfit_of(models, std::move(query), terminal);
+  }
+  terminal.out << to_text(report::document_of(found, misfit), terminal.style);
+}
+
 ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -108,7 +159,9 @@ ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::json_of(o.question.model, outcomes);
   } else {
-    for (const search::FoundLayouts& outcome : outcomes) terminal.out << report::text_of(outcome);
+    for (const search::FoundLayouts& outcome : outcomes) {
+      show_found(outcome, *models, *query, terminal);
+    }
   }
   if (o.trace && !outcomes.front().described.empty()) {
     const jobs::TrainingPrediction& best = outcomes.front().described.front();
@@ -122,35 +175,39 @@ ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
 
 Verb layout_verb() {
   return {.name = "layout",
-          .summary = "Find the fastest parallel layouts of a model on a fleet",
+          .summary = "Find the fastest parallel layouts of a model on given accelerators",
           .examples = {"orrery search layout llama-3-70b --gpus 256 --batch 1024 --sequence 8192",
                        "orrery search layout gpt3-175b --accelerator a100-80-sxm --gpus 64 --batch "
                        "64 --sequence 2048 --jobs 2"},
           .prepare = [](Arguments& arguments) -> Run {
             auto o = std::make_shared<SearchOptions>();
-            arguments.positional("MODEL", o->question.model, "catalog id, alias, or a config.json");
-            arguments.option("--accelerator", o->question.accelerator, "accelerator of the catalog",
-                             "ID");
-            arguments.option("--gpus", o->question.gpus, "accelerators");
-            arguments.option("--batch", o->question.batch, "sequences a step");
-            arguments.option("--sequence", o->question.sequence, "tokens a sequence");
+            arguments.positional("MODEL", o->question.model,
+                                 "catalog id, alias, or a config.json file");
+            arguments.option("--accelerator", o->question.accelerator,
+                             "catalog id of the accelerator", "ID");
+            arguments.option("--gpus", o->question.gpus, "number of accelerators");
+            arguments.option("--batch", o->question.batch, "sequences per step");
+            arguments.option("--sequence", o->question.sequence, "tokens per sequence");
             arguments.option("--precision", o->question.precision, "bf16, fp8, mxfp8, nvfp4 ...",
                              "NAME");
             arguments.option("--framework", o->question.framework,
-                             "family whose parameters are used", "NAME");
-            arguments.option("--nic", o->question.nic, "network rate of one accelerator", "RATE");
-            arguments.option("--keep", o->keep, "layouts to show");
-            arguments.option("--tp", o->question.tp, "fix tensor parallelism");
-            arguments.option("--pp", o->question.pp, "fix pipeline stages");
-            arguments.option("--vp", o->question.vp, "fix chunks a stage");
-            arguments.option("--cp", o->question.cp, "fix context parallelism");
-            arguments.option("--ep", o->question.ep, "fix expert parallelism");
-            arguments.option("--microbatch", o->question.microbatch, "fix sequences a microbatch");
+                             "framework whose fitted parameters are used", "NAME");
+            arguments.option("--nic", o->question.nic, "network rate per accelerator", "RATE");
+            arguments.option("--keep", o->keep, "number of layouts to show");
+            arguments.option("--tp", o->question.tp, "fix the tensor-parallel degree");
+            arguments.option("--pp", o->question.pp, "fix the number of pipeline stages");
+            arguments.option("--vp", o->question.vp, "fix the number of model chunks per stage");
+            arguments.option("--cp", o->question.cp, "fix the context-parallel degree");
+            arguments.option("--ep", o->question.ep, "fix the expert-parallel degree");
+            arguments.option("--microbatch", o->question.microbatch,
+                             "fix the sequences per microbatch");
             arguments.flag("--megatron", o->megatron,
-                           "MODEL is a file with Megatron-LM arguments: its layout is estimated");
+                           "MODEL is a file of Megatron-LM arguments: estimate its layout");
             arguments.option("--trace", o->trace,
-                             "write the best layout's step for Chrome or Perfetto", "FILE");
-            arguments.flag("--pareto", o->pareto, "also half the GPUs, a quarter ...");
+                             "write one step of the best layout as a trace for Chrome or Perfetto",
+                             "FILE");
+            arguments.flag("--pareto", o->pareto,
+                           "also search half the GPUs, a quarter, and so on");
             arguments.jobs(o->jobs);
             arguments.format(o->format);
             return [o](Terminal& terminal) { return run_search(*o, terminal); };
@@ -161,7 +218,7 @@ Verb layout_verb() {
 
 Verb search_verb() {
   return {.name = "search",
-          .summary = "Search for a better layout or design",
+          .summary = "Find the fastest parallel layout for a model",
           .examples = {"orrery search layout llama-3-70b --gpus 256 --batch 1024"},
           .prepare = nullptr,
           .verbs = {layout_verb()}};

@@ -1,7 +1,7 @@
-// `orrery serve [DESIGN]`: the console and its REST interface on 127.0.0.1.
+// `orrery serve [DESIGN]`: serves the console and its REST interface on 127.0.0.1.
 //
-// The file is read again whenever the page is loaded, so that saving it and reloading shows the new
-// review. Jobs are kept in a state file, so that a search survives the server.
+// The design file is read again whenever the page is loaded: save it and reload to see the new
+// review. Jobs are kept in a state file, so that a search survives a restart of the server.
 #include <fmt/core.h>
 #include <sys/random.h>
 
@@ -32,11 +32,11 @@ constexpr std::size_t kTokenBytes = 16;
 constexpr const char* kSample = "superpod-h100";
 
 struct ServeOptions {
-  std::optional<std::string> design;  // none: the sample
+  std::optional<std::string> design;  // none: the sample design
   int port = kPortDefault;
   std::optional<std::string> state;
   std::vector<std::string> calibrations;
-  std::string store;  // the address of one whose state is shown; empty: none
+  std::string store;  // URL of the object store to show; empty: none
 };
 
 std::string random_token() {
@@ -58,16 +58,16 @@ Result<server::ServedDesign> served_design(const std::optional<std::string>& fil
   if (file->empty()) {
     return fail({.code = "serve.no-name",
                  .what = "the design's name is empty",
-                 .why = "a variable of a script may not be set",
-                 .fix = "name a file; without a word the sample is served"});
+                 .why = "a variable in the calling script may be unset",
+                 .fix = "name a file; without an argument, a sample design is served"});
   }
   Result<std::string> text = terminal.read_file(*file);
   if (!text) return std::unexpected(text.error());
   return server::ServedDesign{.file = *file, .text = std::move(*text)};
 }
 
-// $XDG_STATE_HOME/orrery/jobs.db, by default below ~/.local/state (XDG Base Directory
-// Specification); in memory where there is no home.
+// Returns $XDG_STATE_HOME/orrery/jobs.db, by default below ~/.local/state (XDG Base Directory
+// Specification); in memory if there is no home directory.
 std::string usual_state_file() {
   namespace fs = std::filesystem;
   const char* state = std::getenv("XDG_STATE_HOME");
@@ -77,17 +77,19 @@ std::string usual_state_file() {
   return server::kStoreInMemory;
 }
 
-// A state file that was named must do; the usual one may be another server's, or not ours to write.
+// Opens the store of jobs. A state file named by the user must work. If the default file belongs to
+// another server or is not writable, jobs are kept in memory.
 Result<std::unique_ptr<server::JobStore>> open_store(const ServeOptions& options,
                                                      Terminal& terminal) {
   if (options.state) return server::JobStore::open(*options.state);
   auto store = server::JobStore::open(usual_state_file());
   if (store) return store;
-  terminal.err << to_text(store.error()) << "Jobs of this server are kept in memory only.\n";
+  terminal.err << to_text(store.error())
+               << "Jobs are kept in memory only and are lost when this server stops.\n";
   return server::JobStore::open(server::kStoreInMemory);
 }
 
-// Writes through a link to the file that it names.
+// Writes the design file; follows a link to the file that it names.
 Result<void> save_design(const std::string& path, const std::string& text) {
   std::error_code error;
   const std::string whole = std::filesystem::canonical(path, error).string();
@@ -103,7 +105,7 @@ std::function<Result<void>(const std::string&)> saver_of(const ServeOptions& opt
   return [path = *options.design](const std::string& text) { return save_design(path, text); };
 }
 
-// Large requests run on as many threads as there are cores.
+// Returns how many large requests may run at once: one per core.
 int large_most() {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
 }
@@ -120,7 +122,8 @@ server::ConsoleSetting setting_for(const ServeOptions& options, const machine::M
           .large_most = large_most()};
 }
 
-// Large requests that wait for their turn have a thread each, and two are always left for others.
+// Returns the number of handler threads: one per large request that runs or waits, and two for all
+// others.
 int handler_threads(const server::ConsoleSetting& setting) {
   return setting.large_most + setting.large_waiting_most + 2;
 }
@@ -129,13 +132,13 @@ void greet(const ServeOptions& options, const server::AccessRules& rules, Termin
   terminal.err << (server::has_console() ? "The console with " : "The review of ")
                << options.design.value_or("the sample design") << " is at\n";
   terminal.out << first_url(rules) << '\n' << std::flush;
-  terminal.err << "Ctrl-C ends it.\n";
+  terminal.err << "Press Ctrl-C to stop.\n";
 }
 
 ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
   const auto models = calibrated_models(options.calibrations, terminal);
   if (!models) return refuse(terminal, models.error());
-  // A design with errors is served too, as the page that lists them; a missing file is not.
+  // A design with errors is served too: the page lists them. A missing file is an error.
   if (const auto design = served_design(options.design, terminal); !design) {
     return refuse(terminal, design.error());
   }
@@ -162,7 +165,7 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
   rules->port = (*server)->port();
   greet(options, *rules, terminal);
   (*server)->run(terminal.interrupted);
-  terminal.err << "Served; goodbye.\n";
+  terminal.err << "The server has stopped.\n";
   return ExitCode::good;
 }
 
@@ -170,24 +173,23 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
 
 Verb serve_verb() {
   return {.name = "serve",
-          .summary = "Open the console on a design at a local address",
+          .summary = "Serve the console for a design at a local address",
           .examples = {"orrery serve", "orrery serve my.yaml",
                        "orrery serve my.yaml --port 0 --state :memory:",
                        "orrery serve --store http://127.0.0.1:8118"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ServeOptions>();
             arguments.optional_positional("DESIGN", options->design,
-                                          "the design; a sample where none is named");
+                                          "design file; without it, a sample design");
             arguments.port(options->port);
             arguments.option("--state", options->state,
-                             "where jobs are kept; by default below $XDG_STATE_HOME", "FILE");
+                             "file that keeps the jobs; default: below $XDG_STATE_HOME", "FILE");
             arguments.option("--calibration", options->calibrations,
-                             "parameters of your own machine or storage, as `calibrate` writes "
-                             "them; may be repeated",
+                             "file from `orrery calibrate` with parameters of your own machine or "
+                             "storage; repeatable",
                              "FILE");
             arguments.option("--store", options->store,
-                             "the address of an `orrery store`, whose state the page Store shows",
-                             "URL");
+                             "URL of a running `orrery store` to show on the page Store", "URL");
             return [options](Terminal& terminal) { return run_serve(*options, terminal); };
           }};
 }

@@ -41,7 +41,7 @@ class ServeVerb : public ServingVerbs {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // The printed address: the part before the token, and the token.
+  // Splits the printed address into the part before the token, and the token.
   static std::pair<std::string, std::string> parts(const std::string& line) {
     const std::size_t at = line.find("/?token=");
     return at == line.npos ? std::pair(line, std::string())
@@ -70,7 +70,7 @@ TEST_F(ServeVerb, the_design_is_served_behind_a_token) {
               AllOf(HasSubstr("\"table\": \"nodes\""), HasSubstr("\"dgx-h100\"")));
   EXPECT_EQ(get(line, "/api/v1/catalog/nodes/nosuch").status, 404);
   EXPECT_EQ(get(line, "/api/v1/catalog/--format").status, 404);
-  // What is saved takes the file's place, with its rights.
+  // The saved file replaces the old one and keeps its mode.
   ::chmod(design().c_str(), 0640);
   const net::Reply saved = get(line, "/api/v1/save", "POST", save_body("orrery: 1\nname: new\n"));
   EXPECT_EQ(saved.status, 200) << saved.body;
@@ -84,7 +84,7 @@ TEST_F(ServeVerb, the_design_is_served_behind_a_token) {
   EXPECT_THAT(ended.err,
               AllOf(StartsWith((server::has_console() ? "The console with " : "The review of ") +
                                design() + " is at\n"),
-                    HasSubstr("Ctrl-C ends it.\n"), HasSubstr("Served; goodbye.\n")));
+                    HasSubstr("Press Ctrl-C to stop.\n"), HasSubstr("The server has stopped.\n")));
 }
 
 TEST_F(ServeVerb, the_sample_is_served_read_only) {

@@ -30,12 +30,13 @@ void warn_of_unknown_tiers(const machine::Models& models, const design::Design& 
                            const std::vector<std::string>& files, Terminal& terminal) {
   for (const machine::TierMeasurement& m : models.tiers) {
     if (m.tier == "node-nvme" || design::find_tier(design, m.tier)) continue;
-    terminal.err << to_text(Diagnostic{.severity = Severity::warning,
-                                       .code = "calibration.tier",
-                                       .place = {.file = files.back()},
-                                       .what = "the design has no tier \"" + m.tier + '"',
-                                       .why = "what was measured of it is not used",
-                                       .fix = "give `calibrate --tier` a name of the design"});
+    terminal.err << to_text(
+        Diagnostic{.severity = Severity::warning,
+                   .code = "calibration.tier",
+                   .place = {.file = files.back()},
+                   .what = "the design has no tier \"" + m.tier + '"',
+                   .why = "its measurements are not used",
+                   .fix = "give `orrery calibrate --tier` a tier name of the design"});
   }
 }
 

@@ -1,4 +1,4 @@
-// What most verbs start from: what is known, and a design that was read.
+// What most verbs start from: the shipped knowledge, and a design file.
 #pragma once
 
 #include <string>
@@ -11,21 +11,24 @@
 
 namespace orrery::cli {
 
-// What the binary knows: as rows, and as the layers read it.
+// The shipped knowledge: as rows, and as the layers read it.
 Result<catalog::Knowledge> shipped_knowledge();
 Result<machine::Models> shipped_models();
-// With what `orrery calibrate` wrote for the reader's own machine laid over it: kernel parameters,
-// storage tiers. Of two files on one thing the later counts; no file: as shipped.
+// Returns the shipped models with the files of `orrery calibrate` applied (kernel parameters,
+// storage tiers). If two files describe the same thing, the later one wins; without files, the
+// models are as shipped.
 Result<machine::Models> calibrated_models(const std::vector<std::string>& calibrations,
                                           Terminal& terminal);
 
-// A calibration of a tier that this design does not have changes nothing: worth saying.
+// Warns if a calibration describes a tier that this design does not have, because it then changes
+// nothing.
 void warn_of_unknown_tiers(const machine::Models& models, const design::Design& design,
                            const std::vector<std::string>& files, Terminal& terminal);
 
-// Files that a design names (models, hours, traces), which count from its own folder.
+// Returns a reader for files that a design names (models, hours, traces); paths are relative to the
+// design's folder.
 catalog::ReadFile files_beside(const std::string& design, const Terminal& terminal);
-// Reads the file and those that it names; warnings go to stderr.
+// Reads a design file and the files that it names. Prints warnings on stderr.
 Result<design::Design> load_design(const std::string& path, const catalog::Catalog& catalog,
                                    Terminal& terminal);
 

@@ -1,4 +1,4 @@
-// `orrery simulate`: a design, or a trace of jobs, in simulated time.
+// `orrery simulate`: runs a design, or a trace of jobs, in simulated time.
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 #include "app/cli/session.h"
 #include "app/cli/simulate_run.h"
 #include "app/cli/verb.h"
-#include "model/jobs/build_machine.h"
+#include "model/jobs/resolve_jobs.h"
 #include "output/report/run_report.h"
 #include "plan/verdict/verdict.h"
 
@@ -28,11 +28,13 @@ struct SimulateOptions {
   std::optional<std::string> series;
   std::optional<std::string> trace;
   std::optional<std::string> events;
+  bool explain = false;
   Format format = Format::text;
   ReplayArguments replay;
 };
 
-// A file that could not be written whole is not left behind; a pipe or a device is.
+// Writes a file. Removes it again if it could not be written completely, unless it is a pipe or a
+// device.
 Result<void> write_file(const std::optional<std::string>& path, const std::string& text) {
   if (!path) return {};
   std::ofstream file(*path, std::ios::binary);
@@ -57,16 +59,18 @@ Result<void> write_files(const run::Run& run, const SimulateOptions& o) {
   return write_file(o.trace, o.trace ? report::trace_json(run) : "");
 }
 
-std::string rendered(const run::Run& run, const verdict::Verdict& review, Format format) {
-  switch (format) {
+std::string rendered(const run::Run& run, const verdict::Verdict& review, const SimulateOptions& o,
+                     const Terminal& terminal) {
+  const report::RunView view{.explain = o.explain};
+  switch (o.format) {
     case Format::json:
       return report::json_of(run, review);
     case Format::markdown:
-      return to_markdown(report::document_of(run, &review));
+      return to_markdown(report::document_of(run, &review, view));
     case Format::html:
-      return to_html(report::document_of(run, &review));
+      return to_html(report::document_of(run, &review, view));
     default:
-      return to_text(report::document_of(run, &review));
+      return to_text(report::document_of(run, &review, view), terminal.style);
   }
 }
 
@@ -76,8 +80,8 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   }
   if (o.design.empty()) {
     return refuse(terminal, {{.code = "simulate.usage",
-                              .what = "what to simulate is not said",
-                              .fix = "a design file, or --replay FILE: a trace of jobs"}});
+                              .what = "nothing to simulate was named",
+                              .fix = "name a design file, or a trace of jobs with --replay FILE"}});
   }
   auto options = run_options(o.horizon, o.replications, o.seed);
   if (!options) return refuse(terminal, options.error());
@@ -87,13 +91,13 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   auto design = load_design(o.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, o.calibrations, terminal);
-  const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
-  const std::optional<run::Run> run = simulate_design(machine, *options, o.jobs, terminal);
+  const jobs::LoadedMachine loaded = jobs::load_machine(*std::move(design), *models);
+  const std::optional<run::Run> run = simulate_design(loaded, *options, o.jobs, terminal);
   if (!run) return ExitCode::interrupted;
   if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
   const verdict::Verdict review =
-      verdict::verdict_of(machine.design(), *models, {.spends = false, .insist = false});
-  terminal.out << rendered(*run, review, o.format);
+      verdict::verdict_of(review::run_stages(loaded), {.spends = false, .insist = false});
+  terminal.out << rendered(*run, review, o, terminal);
   if (!run->is_whole) return ExitCode::interrupted;
   return run->passes() ? ExitCode::good : ExitCode::fails_rule;
 }
@@ -111,19 +115,23 @@ Verb simulate_verb() {
                    "orrery simulate --replay log.swf --nodes 64 --placement tree --mtbf 200d"},
       .prepare = [](Arguments& arguments) -> Run {
         auto o = std::make_shared<SimulateOptions>();
-        arguments.optional_positional("DESIGN", o->design,
-                                      "what to run, or whose fleet and scheduler to replay on");
-        arguments.option("--for", o->horizon, "how much time to simulate", "TIME");
+        arguments.optional_positional(
+            "DESIGN", o->design,
+            "design file to run; with --replay, the design with the fleet and scheduler");
+        arguments.option("--for", o->horizon, "time to simulate", "TIME");
         arguments.option("--replications", o->replications,
-                         "independent runs, over which the intervals are taken");
+                         "independent runs; their spread gives the intervals");
         arguments.option("--calibration", o->calibrations,
-                         "parameters of your own machine or storage, as `calibrate` writes them; "
-                         "may be repeated",
+                         "file from `orrery calibrate` with parameters of your own machine or "
+                         "storage; repeatable",
                          "FILE");
-        arguments.option("--series", o->series, "write levels over time as CSV", "FILE");
-        arguments.option("--trace", o->trace, "write the first run for Perfetto", "FILE");
-        arguments.option("--events", o->events, "write the first run's events, JSON a line",
+        arguments.flag("--explain", o->explain,
+                       "print figures that repeat a table above, and sections that are all zero");
+        arguments.option("--series", o->series, "write time series as CSV", "FILE");
+        arguments.option("--trace", o->trace, "write a trace of the first run for Perfetto",
                          "FILE");
+        arguments.option("--events", o->events,
+                         "write the events of the first run, one JSON object per line", "FILE");
         bind_replay(o->replay, arguments);
         arguments.seed(o->seed);
         arguments.jobs(o->jobs);

@@ -14,7 +14,7 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::int64_t kReplicationsMax = 10'000;
-// Of all replications together: beginning and following them takes a minute or more.
+// Hosts times replications beyond which a run takes a minute or more.
 constexpr std::int64_t kHostsLarge = 4'000'000;
 
 Diagnostic usage(std::string what, std::string fix) {
@@ -26,7 +26,7 @@ Diagnostic usage(std::string what, std::string fix) {
           .fix = std::move(fix)};
 }
 
-// Says how far it is, by the clock of the reader, on a terminal alone.
+// Prints the progress and the time left, on terminals only.
 class Progress {
  public:
   Progress(Terminal& terminal, std::int64_t parts) : terminal_(terminal), parts_(parts) {}
@@ -58,15 +58,16 @@ class Progress {
   bool shown_ = false;
 };
 
-// Each replication draws the life of every host before it begins.
+// Warns that a large run takes long: each replication draws the failures of every host before it
+// begins.
 void say_if_large(const machine::Machine& machine, const run::RunOptions& options,
                   Terminal& terminal) {
   std::int64_t hosts = 0;
   for (const machine::Fleet& fleet : machine.fleets) hosts += fleet.hosts;
   if (hosts * options.replications < kHostsLarge) return;
   terminal.err << fmt::format(
-      "{} hosts in {} replications: this takes minutes to hours. Fewer --replications, a shorter "
-      "--for or a smaller fleet take less.\n",
+      "{} hosts in {} replications take minutes to hours. Fewer --replications, a shorter --for or "
+      "a smaller fleet take less.\n",
       grouped(hosts), options.replications);
 }
 
@@ -77,7 +78,7 @@ Result<run::RunOptions> run_options(const std::string& span, std::int64_t replic
   Diagnostics faults;
   const auto horizon = parse_quantity<Seconds>(span);
   if (!horizon || *horizon < server::kSimulatedMin || *horizon > server::kSimulatedMax) {
-    faults.push_back(usage("not a span to simulate: " + span, "--for 30d; from 1 s to 10 y"));
+    faults.push_back(usage("not a length of time: " + span, "--for 30d; from 1 s to 10 y"));
   }
   if (replications < 1 || replications > kReplicationsMax) {
     faults.push_back(usage(fmt::format("{} replications", replications),
@@ -88,20 +89,21 @@ Result<run::RunOptions> run_options(const std::string& span, std::int64_t replic
       .horizon = *horizon, .seed = seed, .replications = static_cast<int>(replications)};
 }
 
-std::optional<run::Run> simulate_design(const machine::Machine& machine,
-                                        const run::RunOptions& options, int jobs,
+std::optional<run::Run> simulate_design(const jobs::LoadedMachine& loaded,
+                                        const run::RunOptions& options, int threads,
                                         Terminal& terminal) {
   if (terminal.interrupted()) return std::nullopt;
-  say_if_large(machine, options, terminal);
+  say_if_large(*loaded.machine, options, terminal);
   run::RunOptions stoppable = options;
   stoppable.stop = terminal.interrupted;
-  const run::Simulation simulation(machine, stoppable);
+  const run::Simulation simulation(*loaded.machine, *loaded.jobs, stoppable);
   Progress progress(terminal, static_cast<std::int64_t>(options.replications) * world::kParts);
   const auto part = [&] {
     progress.step();
     return !terminal.interrupted();
   };
-  const auto done = server::replicate_all(simulation, {.threads = jobs, .part = part, .whole = {}});
+  const auto done = server::replicate_all(simulation,
+                                          {.threads = threads, .part = part, .whole = {}});
   if (done.empty()) return std::nullopt;
   return simulation.run_of(done);
 }

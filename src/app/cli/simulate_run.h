@@ -1,22 +1,23 @@
-// A run of a design on this machine's threads: what `simulate` and `diff --simulate` share.
+// Runs a design on the threads of this machine; shared by `simulate` and `diff --simulate`.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "app/cli/terminal.h"
-#include "model/machine/machine.h"
+#include "model/jobs/resolve_jobs.h"
 #include "twin/run/simulation.h"
 
 namespace orrery::cli {
 
-// The options as they are given, read and bounded.
+// Reads the options and checks their ranges.
 Result<run::RunOptions> run_options(const std::string& horizon, std::int64_t replications,
                                     std::uint64_t seed);
 
-// All replications, or those that were done when the person pressed Ctrl-C; none where none was.
-std::optional<run::Run> simulate_design(const machine::Machine& machine,
-                                        const run::RunOptions& options, int jobs,
+// Returns the run of all replications, or of those that were finished when Ctrl-C was pressed; none
+// if none was.
+std::optional<run::Run> simulate_design(const jobs::LoadedMachine& loaded,
+                                        const run::RunOptions& options, int threads,
                                         Terminal& terminal);
 
 }  // namespace orrery::cli

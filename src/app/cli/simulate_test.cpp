@@ -64,7 +64,8 @@ TEST_F(SimulateVerb, interrupted_work_exits_with_130) {
   stops_after = 0;
   EXPECT_EQ(say({"simulate", design, "--for", "2 d", "--replications", "2"}).code,
             ExitCode::interrupted);
-  // Asked once before each replication and at each of its parts: the first is done, the second not.
+  // Interrupted before each replication and at each of its parts: the first is complete, the second
+  // is not.
   for (int n = 5; n < 4000; n *= 2) {
     stops_after = n;
     const VerbAnswer a = say({"simulate", design, "--for", "2 d", "--replications", "2"});

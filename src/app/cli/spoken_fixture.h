@@ -1,4 +1,4 @@
-// A command line that a test speaks: to its end, or beside the test while it serves.
+// Runs a command line in a test: to its end, or in parallel while it serves.
 #pragma once
 
 
@@ -21,7 +21,7 @@ namespace orrery::cli {
 
 struct Circumstances {
   std::function<bool()> interrupted = [] { return false; };
-  std::string stop_at = {};  // interrupted once the answer has this
+  std::string stop_at = {};  // interrupt once the answer contains this
   bool err_is_tty = false;
   report::TextStyle style = {};
 };
@@ -62,7 +62,7 @@ inline std::vector<std::string> faults_in(const std::string& err) {
   return faults;
 }
 
-// Waits for the first whole line.
+// Waits for the first complete line.
 class LineBuffer final : public std::streambuf {
  public:
   std::string first_line() {
@@ -126,7 +126,8 @@ class VerbBeside {
   std::thread thread_;
 };
 
-// A variable of the environment, as it was when the object goes. No value: it is not set.
+// Sets an environment variable and restores it at destruction. Without a value, the variable is
+// unset.
 class Variable {
  public:
   Variable(const char* name, const std::optional<std::string>& value) : name_(name) {

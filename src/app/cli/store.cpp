@@ -1,4 +1,4 @@
-// `orrery store FOLDER|DESIGN`: a live object store with one namespace over four tiers, on
+// `orrery store FOLDER|DESIGN`: runs an object store with one namespace over four tiers, on
 // 127.0.0.1.
 #include <fmt/core.h>
 
@@ -27,15 +27,17 @@ namespace orrery::cli {
 namespace {
 
 constexpr int kStorePort = 8118;
-// A sink that waits for a disk holds its thread: so many may wait for one sync together.
+// Handler threads. A handler that waits for a disk keeps its thread; this many may wait for one
+// sync together.
 constexpr int kHandlerThreads = 32;
-constexpr std::uint64_t kDocumentBytesMax = std::uint64_t{4} << 20;  // 1,000 keys to be removed
-constexpr std::size_t kInflowBytes = std::size_t{1} << 20;           // written by one call each
-// Of all uploads together, so that the store stays below 300 MB however many come.
+// enough for the names of 1,000 keys to delete
+constexpr std::uint64_t kDocumentBytesMax = std::uint64_t{4} << 20;
+constexpr std::size_t kInflowBytes = std::size_t{1} << 20;  // bytes written per call
+// Bytes of all uploads in memory together; keeps the store below 300 MB for any number of uploads.
 constexpr std::uint64_t kBodiesBytesMax = std::uint64_t{128} << 20;
 
 struct StoreOptions {
-  std::vector<std::string> words;  // FOLDER, or what is to be done and FOLDER
+  std::vector<std::string> words;  // FOLDER, or a subcommand and FOLDER
   std::string folder;
   bool quick = false;
   bool apply = false;
@@ -66,7 +68,8 @@ struct StoreOptions {
 
 volatile std::sig_atomic_t terminated = 0;
 
-// A design's store lies beside it under its name, with the tiers and rules that it says.
+// Reads the folder of the store. The store of a design is in a folder beside it, named after it,
+// with the design's tiers and rules.
 Result<void> read_place(const StoreOptions& options, Terminal& terminal,
                         s3server::RuntimeOptions& to) {
   to.folder = options.folder;
@@ -83,19 +86,19 @@ Result<void> read_place(const StoreOptions& options, Terminal& terminal,
   if (!designed->enciphered || !options.key_file.empty() || !options.key_command.empty()) return {};
   return fail({.code = "store.key",
                .place = {options.folder},
-               .what = "the design's storage is encrypted, and the store has no key",
+               .what = "the design asks for encrypted storage, but the store has no key",
                .why = {},
                .fix = "name one with --key-file or --key-command"});
 }
 
-// "hot,newest=3,hours=22-6": what a tier keeps of tagged checkpoints, and when and how fast it
-// takes part in moves.
+// Reads --keep and --promote. "hot,newest=3,hours=22-6" says what a tier keeps of tagged
+// checkpoints, and when and how fast it moves data.
 Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to) {
   const auto bad = [](const std::string& text) {
     return fail({.code = "store.keep",
                  .place = {},
                  .what = "--keep " + text + " is not understood",
-                 .why = "it is a tier and words behind commas",
+                 .why = "write a tier and its rules, separated by commas",
                  .fix = "--keep hot,newest=3,pace=200MB/s --keep cold,milestones,hours=22-6"});
   };
   for (const std::string& text : options.keeps) {
@@ -115,7 +118,7 @@ Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to)
   if (!span || span->base() <= 0) {
     return fail({.code = "store.promote",
                  .place = {},
-                 .what = "'" + options.promote + "' is no length of time",
+                 .what = "'" + options.promote + "' is not a length of time",
                  .why = {},
                  .fix = "write --promote 6h"});
   }
@@ -123,7 +126,7 @@ Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to)
   return {};
 }
 
-// What the command prints, which is where a key server's client stands.
+// Returns the output of a command, such as the client of a key server.
 Result<std::string> output_of(const std::string& command) {
   std::string text;
   FILE* pipe = ::popen(command.c_str(), "r");
@@ -137,11 +140,11 @@ Result<std::string> output_of(const std::string& command) {
   return fail({.code = "store.secrets",
                .place = {},
                .what = "--key-command failed",
-               .why = "a store that cannot have its key does not start",
+               .why = "the store does not start without its key",
                .fix = "run the command by hand: it prints ID and 64 hexadecimal digits"});
 }
 
-// Tenants, keys at rest, limits and the audit log.
+// Reads tenants, encryption keys, limits and the audit log.
 Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
                          s3server::RuntimeOptions& to) {
   for (const std::string& file : {options.tenants, options.key_file}) {
@@ -230,7 +233,7 @@ Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal
   if (options.certificate.empty() != options.key.empty()) {
     return fail({.code = "store.tls",
                  .place = {},
-                 .what = "--tls-certificate and --tls-key go together",
+                 .what = "--tls-certificate and --tls-key must be given together",
                  .why = {},
                  .fix = {}});
   }
@@ -258,7 +261,8 @@ std::string of_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Fewer connections where files are few: a drive's file that cannot be opened fails a request.
+// Lowers the number of connections if the process may open few files: a shard that cannot be opened
+// fails a request.
 void fit_connections(const s3server::Runtime& runtime, Terminal& terminal, net::ServerOptions& to) {
   int shards = 1;
   for (const store::Tier& tier : runtime.folder().tiers) {
@@ -285,7 +289,7 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   auto runtime = s3server::Runtime::open(*wanted);
   if (!runtime) return refuse(terminal, runtime.error());
   terminal.err << to_text((*runtime)->folder().notes);
-  // Rows of a database are waited for, so none of its requests is short.
+  // Requests wait for rows if the metadata are in a database, so none of them is answered in place.
   listens->answers_in_place = !(*runtime)->store().metadata().is_shared();
   fit_connections(**runtime, terminal, *listens);
   const auto keys = (*runtime)->first_tenant(of_environment("ORRERY_ACCESS_KEY"),
@@ -293,24 +297,27 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   if (!keys) return refuse(terminal, keys.error());
   auto server = net::Server::listen(*listens, (*runtime)->service());
   if (!server) return refuse(terminal, server.error());
-  // Whoever read the address may go: a store ends for nobody's pipe.
+  // Ignores SIGPIPE: the reader of stdout may exit.
   std::signal(SIGPIPE, SIG_IGN);
-  std::unique_lock quiet(*talk);  // the house talks already, and each line on stderr flushes stdout
+  std::unique_lock quiet(*talk);  // log lines are printed already, and each line on stderr flushes
+                                  // stdout
   if (keys->made) {
     terminal.err << fmt::format(
-        "The keys of the first tenant, shown this once:\n  access key {}\n"
+        "The keys of the first tenant (shown only now):\n"
+        "  access key {}\n"
         "  secret key {}\n",
         keys->access_key, keys->secret_key);
   }
   terminal.out << fmt::format("{}://{}:{}\n", listens->tls ? "https" : "http", options.listen,
                               (*server)->port())
                << std::flush;
-  terminal.err << fmt::format("The store in {} answers there. Ctrl-C ends it.\n", wanted->folder);
+  terminal.err << fmt::format("The store in {} listens there. Press Ctrl-C to stop.\n",
+                              wanted->folder);
   quiet.unlock();
   terminated = 0;
   std::signal(SIGTERM, [](int) { terminated = 1; });
   (*server)->run([&] { return terminated != 0 || terminal.interrupted(); });
-  terminal.err << "All that was acknowledged is kept; goodbye.\n";
+  terminal.err << "The store has stopped; all acknowledged data is on its drives.\n";
   return ExitCode::good;
 }
 
@@ -319,7 +326,7 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
   const std::vector<std::string>& words = options.words;
   const std::string verb = words.empty() ? "" : words.front();
   const bool checks = verb == "fsck" || verb == "repair";
-  // A folder of such a name is written ./status.
+  // A folder of this name must be written as ./status.
   if (words.size() == 1 && !checks && verb != "status" && verb != "lineage") {
     options.folder = verb;
     return run_store(options, terminal);
@@ -341,22 +348,21 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
   if (verb == "lineage" && words.size() == 3) return show_lineage_in(words[2], words[1], terminal);
   return refuse(terminal, {{.code = "store.usage",
                             .place = {},
-                            .what = "a folder is missing, or there is a word too many",
+                            .what = "a folder is missing, or there are too many arguments",
                             .why = {},
                             .fix = "orrery store FOLDER, orrery store fsck FOLDER, orrery store "
                                    "repair FOLDER, orrery store status, or orrery store lineage "
                                    "BUCKET/KEY"}});
 }
 
-// Of checks, repairs, and files that no object names.
+// Adds the options of fsck, repair, and the removal of files that no object uses.
 void care_options(Arguments& arguments, StoreOptions& options) {
   arguments.flag("--dry-run", options.dry_run,
-                 "repair: list what would be done, and write nothing (what it does unless "
-                 "it is told to apply it)");
-  arguments.flag("--apply", options.apply, "repair: do what it lists");
+                 "repair: list what would be done and write nothing (the default)");
+  arguments.flag("--apply", options.apply, "repair: carry out what it lists");
   arguments.option("--grace", options.grace,
-                   "keep files that no object names aside for this long, counted in time "
-                   "that the store ran and nothing was wrong",
+                   "how long files that no object uses are kept aside, counted in time that the "
+                   "store ran without errors",
                    "TIME");
 }
 
@@ -373,62 +379,66 @@ Verb store_verb() {
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<StoreOptions>();
         arguments.positionals("FOLDER", options->words,
-                              "where the store is or will be; or a design, for one beside it; "
-                              "before it fsck or repair, for a store that does not run; or "
-                              "status, or lineage and BUCKET/KEY, for one that does");
+                              "folder or design file. Subcommands: fsck, repair (store stopped); "
+                              "status, lineage BUCKET/KEY (store running)");
         arguments.port(options->port);
         arguments.option(
             "--tier", options->tiers,
-            "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
-            "(copies); a FOLDER of warm and cold may be s3+https://HOST/BUCKET/PREFIX, one of "
-            "any tier but gpu-direct rados:POOL/NAMESPACE; may be given again",
+            "new store: NAME=K+M:FOLDER,... (data and parity shards) or NAME=Nx:FOLDER,... "
+            "(copies); a FOLDER of warm or cold may be s3+https://HOST/BUCKET/PREFIX, a FOLDER of "
+            "any tier except gpu-direct rados:POOL/NAMESPACE; repeatable",
             "TIER");
         arguments.option("--metadata", options->metadata,
-                         "of a new store whose gateways are several: the PostgreSQL database that "
-                         "has its rows, postgresql://USER@HOST/NAME, without a password",
+                         "new store with several gateways: PostgreSQL database for its metadata, "
+                         "postgresql://USER@HOST/NAME, without a password",
                          "URL");
         arguments.option("--lifecycle-day", options->lifecycle_day,
-                         "how long a day of lifecycle rules lasts", "TIME");
+                         "how long one day of the lifecycle rules lasts", "TIME");
         arguments.option("--keep", options->keeps,
-                         "what a tier keeps of tagged checkpoints, and when and how fast it moves: "
+                         "which tagged checkpoints a tier keeps, and when and how fast they move: "
                          "TIER,newest=3,milestones,every=1000,window=7d,pace=200MB/s,hours=22-6",
                          "TIER,WORDS");
-        arguments.option("--promote", options->promote,
-                         "bring objects of slow tiers that are read near, for so long", "TIME");
-        arguments.option("--tenants", options->tenants,
-                         "who may ask besides the first tenant: a line each, NAME ACCESS-KEY "
-                         "SECRET-KEY [quota=10TB]; without it, those who might before",
-                         "FILE");
         arguments.option(
-            "--key-file", options->key_file,
-            "encipher what is stored and the tenants' secrets: lines of ID and 64 hexadecimal "
-            "digits, the first for what is new",
-            "FILE");
-        arguments.option("--key-command", options->key_command, "... printed by a command", "TEXT");
-        arguments.option("--s3-keys", options->s3_keys,
-                         "of tiers in other object stores: lines of BUCKET ACCESS-KEY SECRET-KEY; "
-                         "else those of the environment (AWS_ACCESS_KEY_ID, ...)",
+            "--promote", options->promote,
+            "copy objects read from warm or cold tiers to hot, and keep them there for TIME",
+            "TIME");
+        arguments.option("--tenants", options->tenants,
+                         "tenants besides the first, one per line: NAME ACCESS-KEY SECRET-KEY "
+                         "[quota=10TB]; without it, the same tenants as before",
                          "FILE");
-        arguments.option("--audit", options->audit, "append a line of JSON a request", "FILE");
+        arguments.option("--key-file", options->key_file,
+                         "encrypt stored data and tenants' secrets with the keys in FILE: lines of "
+                         "ID and 64 hexadecimal digits; the first key encrypts new data",
+                         "FILE");
+        arguments.option("--key-command", options->key_command,
+                         "command that prints the keys, instead of --key-file", "TEXT");
+        arguments.option("--s3-keys", options->s3_keys,
+                         "keys of tiers in other object stores: lines of BUCKET ACCESS-KEY "
+                         "SECRET-KEY; default: the environment (AWS_ACCESS_KEY_ID, ...)",
+                         "FILE");
+        arguments.option("--audit", options->audit, "append one JSON line per request to FILE",
+                         "FILE");
         arguments.flag("--md5", options->md5,
-                       "the ETag of a large object is its MD5 too, though none was sent along");
+                       "make the ETag of a large object its MD5, even if the client sent no MD5");
         arguments.flag("--open-metrics", options->open_metrics,
-                       "/-/metrics and /-/status answer other machines too");
+                       "answer /-/metrics and /-/status to other machines too");
         arguments.option("--client-requests", options->client_requests,
-                         "so many a second of one tenant; 0: any number", "N");
+                         "requests per second allowed per tenant; 0: no limit", "N");
         arguments.option("--client-at-once", options->client_at_once,
-                         "so many at once of one tenant; 0: any number", "N");
-        arguments.option("--at", options->at, "status, lineage: the address of the store", "URL");
-        arguments.flag("--quick", options->quick, "fsck: look for files, read no blocks");
+                         "concurrent requests allowed per tenant; 0: no limit", "N");
+        arguments.option("--at", options->at, "status, lineage: address of the running store",
+                         "URL");
+        arguments.flag("--quick", options->quick,
+                       "fsck: check that files exist without reading their blocks");
         care_options(arguments, *options);
-        arguments.option("--domain", options->domain, "of virtual-hosted buckets: BUCKET.DOMAIN",
-                         "NAME");
-        arguments.option("--listen", options->listen, "the address of this machine to listen on",
+        arguments.option("--domain", options->domain,
+                         "domain of virtual-hosted buckets (BUCKET.DOMAIN)", "NAME");
+        arguments.option("--listen", options->listen, "address of this machine to listen on",
                          "ADDRESS");
         arguments.option("--tls-certificate", options->certificate,
-                         "speak TLS: the certificate with its chain, as PEM", "FILE");
-        arguments.option("--tls-key", options->key, "... and its private key", "FILE");
-        arguments.option("--region", options->region, "the region's name", "NAME");
+                         "serve TLS with this certificate and its chain (PEM)", "FILE");
+        arguments.option("--tls-key", options->key, "private key of the certificate (PEM)", "FILE");
+        arguments.option("--region", options->region, "name of the region", "NAME");
         return [options](Terminal& terminal) { return run_words(*options, terminal); };
       }};
 }

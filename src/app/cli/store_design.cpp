@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array<drives::ShardPlan, 6> kCodes = {
     {{1, 0}, {8, 2}, {6, 2}, {4, 2}, {1, 1}, {1, 2}}};
-constexpr double kShareMargin = 0.01;  // 0.66 and 0.67 are both two thirds
+constexpr double kShareMargin = 0.01;  // tolerance for shares such as 0.66 and 0.67, which both
+                                       // mean two thirds
 
 double share_of(const drives::ShardPlan& plan) {
   return static_cast<double>(plan.data) / static_cast<double>(plan.total());
@@ -27,7 +28,7 @@ std::string tier_name(design::Tier tier) {
     case design::Tier::cold:
       return "cold";
     case design::Tier::node_nvme:
-      break;  // on the nodes, where no store is
+      break;  // this tier is on the compute nodes, not in the store
   }
   return {};
 }
@@ -44,7 +45,7 @@ void read_keeps(const design::Checkpoint& checkpoint, DesignedStore& to) {
     if (std::ranges::find(to.tiers, rule.tier, &upkeep::TierPlan::name) == to.tiers.end()) continue;
     auto at = std::ranges::find(to.keeps, rule.tier, &storage::KeepPlace::name);
     if (at == to.keeps.end()) at = to.keeps.insert(at, storage::KeepPlace{.name = rule.tier});
-    // Several runs share a tier: the one that keeps most says how many.
+    // If several runs share a tier, the largest number to keep applies.
     if (rule.newest) at->keep.newest = std::max(at->keep.newest, *rule.newest);
     at->keep.milestones |= !rule.newest.has_value();
   }
@@ -57,7 +58,7 @@ Result<DesignedStore> store_of_design(const design::Design& design) {
   for (const design::StorageTier& tier : design.storage) {
     to.enciphered |= tier.encrypted;
     const auto at = std::ranges::find(to.tiers, tier_name(tier.tier), &upkeep::TierPlan::name);
-    // Of several tiers of one kind the first that says something is the store's.
+    // If the design has several tiers of one kind, the first with folders is the store's.
     if (at == to.tiers.end() || !at->folders.empty()) continue;
     if (!tier.place.empty()) {
       auto placed = upkeep::tier_plan_of(fmt::format("{}=1x:{}", at->name, tier.place));

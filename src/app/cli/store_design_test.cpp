@@ -8,7 +8,7 @@
 namespace orrery::cli {
 namespace {
 
-// The least redundancy that leaves no more than the share, a hundredth aside.
+// The least redundancy whose data share does not exceed the given share, within 1 %.
 TEST(StoreDesign, erasure_codes_follow_the_usable_share) {
   const std::pair<double, drives::ShardPlan> rows[] = {
       {1, {1, 0}},     {0.991, {1, 0}}, {0.989, {8, 2}}, {0.791, {8, 2}}, {0.789, {6, 2}},
@@ -31,7 +31,8 @@ TEST(StoreDesign, erasure_codes_follow_the_usable_share) {
   }
 }
 
-// Protection says it outright; of several runs the one that keeps most says how many.
+// `protection` gives the code directly; if several runs share a tier, the one that keeps most
+// decides.
 TEST(StoreDesign, erasure_codes_follow_the_protection) {
   design::Design design;
   design.storage.push_back(

@@ -3,16 +3,18 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 namespace orrery::cli {
 namespace {
 
-// More would only make the kernel's tables larger: connections have a limit of their own.
+// Open files to ask for. More would only enlarge the kernel's tables, because connections have a
+// limit of their own.
 constexpr rlim_t kOpenFilesWanted = 65536;
-constexpr std::uint64_t kOwnFiles = 32;        // standard streams, logs, sockets of the server
-constexpr std::uint64_t kMetadataFiles = 256;  // as many as RocksDB is told to keep open
+constexpr std::uint64_t kOwnFiles = 32;        // standard streams, logs and listening sockets
+constexpr std::uint64_t kMetadataFiles = 256;  // number of files that RocksDB may keep open
 constexpr std::uint64_t kConnectionsMin = 8;
 
 }  // namespace
@@ -25,13 +27,21 @@ Result<void> check_private_file(const std::string& file) {
   if (file.empty() || ::stat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
   const mode_t allowed = found.st_uid == 0 ? 0640 : 0600;
   const mode_t mode = found.st_mode & 07777;
+  // Its owner can read and replace it, whatever its mode.
+  if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
+    return fail({.code = "store.secrets",
+                 .place = {file},
+                 .what = fmt::format("the file belongs to another user (uid {})", found.st_uid),
+                 .why = "whoever has its secrets can read and change what is stored",
+                 .fix = "chown it to the user who runs the store, and chmod 600"});
+  }
   if ((mode & 0077 & ~allowed) == 0) return {};
   return fail(
       {.code = "store.secrets",
        .place = {file},
        .what = fmt::format("the file has mode {:04o}: other users can read the secrets in it",
                            static_cast<unsigned>(mode)),
-       .why = "whoever has them can read and change what is stored",
+       .why = "anyone who has them can read and change what is stored",
        .fix = "chmod 600 " + file});
 }
 

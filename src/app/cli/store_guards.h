@@ -1,6 +1,6 @@
-// What a store does so that other users of its machine get nothing from it, and that it has files
-// left for its drives: modes of what it makes, modes of the files it is told its secrets with, and
-// how many connections it takes.
+// Protects a store from other users of its machine, and keeps files free for its drives: modes of
+// the files that it creates, modes of the files that hold its secrets, and the number of
+// connections.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace orrery::cli {
 
-// New files and folders are their owner's alone while it lives.
+// While an object of this class exists, only the owner can read new files and folders.
 class PrivateFiles {
  public:
   PrivateFiles();
@@ -24,16 +24,16 @@ class PrivateFiles {
   mode_t before_;
 };
 
-// Refuses a file with secrets that others may read ("store.secrets"): its owner alone may, or where
-// that is root also its group, as a service's secrets are often given. A file that is not there, a
-// pipe and an empty name are left to whoever reads them.
+// Refuses a file with secrets that others may read ("store.secrets"). Only its owner may read it,
+// or root and its group, as secrets of services are often given. Accepts a missing file, a pipe and
+// an empty name: the code that reads them reports those.
 Result<void> check_private_file(const std::string& file);
 
-// Raises the soft limit on open files as far as this process may, and returns it.
+// Raises the soft limit on open files as far as this process may. Returns the new limit.
 std::uint64_t raise_open_files();
-// The connections that a store may take of `most`, so that files are left for its metadata and for
-// as many requests at once as there are handlers, each with all shards of the widest tier. A third
-// at least is left for the connections where files are few.
+// Returns how many of `most` connections a store may accept so that files remain for its metadata
+// and for one request per handler, each with all shards of the widest tier. At least a third of the
+// files is left for connections.
 int connections_for(std::uint64_t open_files, int shards, int handlers, int most);
 
 }  // namespace orrery::cli

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -40,7 +41,7 @@ class StoreGuards : public testing::Test {
     EXPECT_TRUE(client.put("large", s3::Body::of(std::string(20'000, 'q'))));
     EXPECT_TRUE(client.put("small", s3::Body::of("q")));
   }
-  // What of a folder its group or others may touch.
+  // Returns the files of a folder that its group or others may access.
   static std::vector<std::string> open_to_others(const std::string& top) {
     std::vector<std::string> found;
     const auto look = [&](const fs::path& path) {
@@ -110,6 +111,15 @@ TEST_F(StoreGuards, a_readable_secret_file_is_refused) {
   }
   EXPECT_TRUE(check_private_file(folder.at("none")));
   EXPECT_TRUE(check_private_file("/dev/null"));
+}
+
+TEST_F(StoreGuards, a_secret_file_of_another_user_is_refused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  folder.write_secret("keys", "k1 " + std::string(64, 'a') + "\n");
+  ASSERT_EQ(::chown(folder.at("keys").c_str(), 65534, 65534), 0);
+  const VerbAnswer refused = spoken(words({"--key-file", folder.at("keys")}));
+  EXPECT_EQ(refused.code, ExitCode::bad_input);
+  EXPECT_THAT(refused.err, HasSubstr("another user"));
 }
 
 TEST(Connections, connections_leave_files_for_drives) {

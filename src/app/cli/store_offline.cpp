@@ -32,7 +32,7 @@ Result<void> check_is_store(const std::string& folder) {
                .fix = {}});
 }
 
-// A store that is only read: nothing in its folder or on its drives changes.
+// A store opened for reading: nothing in its folder or on its drives changes.
 struct Looked {
   upkeep::OpenedFolder folder;
   std::unique_ptr<store::Store> store;
@@ -78,15 +78,15 @@ Result<ObjectName> object_name(const std::string& text) {
   if (slash == text.npos || slash == 0 || slash + 1 == text.size()) {
     return fail({.code = "store.usage",
                  .place = {},
-                 .what = "'" + text + "' is no object",
+                 .what = "'" + text + "' is not an object",
                  .why = {},
                  .fix = "write BUCKET/KEY"});
   }
   return ObjectName{text.substr(0, slash), text.substr(slash + 1)};
 }
 
-// Writes anew what is damaged, sets aside what nothing names and brings back what is named. Ends
-// early if the person has interrupted it: what was done until then stays done.
+// Rewrites damaged shards, sets aside files that no object uses, and brings back files that an
+// object uses. Ends early if interrupted; what was done until then stays done.
 Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
   const auto failed = [](const store::Refused& why) {
     return fail({.code = "store.repair",
@@ -116,18 +116,17 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
   }
   for (const std::string& what : swept->says) terminal.err << what << '\n';
   terminal.err << fmt::format(
-      "{} shards written anew, {} files set aside that no row names, {} "
-      "brought back\n",
+      "{} shards rewritten, {} files without a metadata row set aside, {} brought back\n",
       scrubber.counts().mended, swept->set_aside, aside->brought_back);
   return {};
 }
 
 ExitCode stopped_early(Terminal& terminal) {
-  terminal.err << "Stopped before the end: nothing is said of the rest.\n";
+  terminal.err << "Stopped before the end; the rest was not checked.\n";
   return ExitCode::interrupted;
 }
 
-// What a check found, and how the process ends: 1 if something is wrong.
+// Prints what a check found. Returns the exit code: 1 if something is wrong.
 ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& terminal) {
   for (const std::string& object : check.objects) terminal.out << object << '\n';
   for (const std::string& fault : check.faults) terminal.out << fault << '\n';
@@ -135,8 +134,8 @@ ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& termina
   const bool is_sound = check.clean() && !is_behind;
   terminal.out << fmt::format(
       "{} buckets, {} versions, {} bytes in {} blobs\n"
-      "{} damaged shards, {} blobs lost, {} blobs that nothing names, {} files that no row "
-      "names\n",
+      "{} damaged shards, {} blobs lost, {} blobs that no object uses, {} files without a metadata "
+      "row\n",
       check.buckets, check.versions, check.bytes, check.blobs, check.damaged_shards,
       check.lost_blobs, check.unreferenced, check.orphans);
   if (check.aside > 0) terminal.out << fmt::format("{} files are set aside\n", check.aside);
@@ -144,8 +143,8 @@ ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& termina
   return is_sound ? ExitCode::good : ExitCode::fails_rule;
 }
 
-// A store that cannot be looked into: metadata that are lost or damaged are what a check finds, all
-// else is the caller's.
+// Reports a store that could not be read. Lost or damaged metadata are a finding of the check; any
+// other fault is an input error.
 ExitCode not_looked(const Diagnostics& why, Terminal& terminal) {
   if (why.front().code != "store.metadata") return refuse(terminal, why);
   terminal.out << to_text(why) << "The store is not sound.\n";
@@ -153,22 +152,23 @@ ExitCode not_looked(const Diagnostics& why, Terminal& terminal) {
 }
 
 ExitCode not_checked(const store::Refused& why, Terminal& terminal) {
-  terminal.out << "the check could not be ended: " << why.code << ' ' << why.message
+  terminal.out << "the check could not be finished: " << why.code << ' ' << why.message
                << "\nThe store is not sound.\n";
   return ExitCode::fails_rule;
 }
 
-// The folders that a repair makes, and the metadata that it goes on with.
+// Returns the actions with which a repair opens a store: folders to create, and the metadata to
+// continue with.
 std::vector<std::string> opening_actions(const upkeep::OpenedFolder& folder) {
   std::vector<std::string> actions;
   if (folder.behind) {
     actions.emplace_back(
-        "go on with metadata that are behind: what they lost is given up, and "
-        "its files are set aside");
+        "accept metadata that are older than the data: newer objects are given up, and their files "
+        "are set aside");
   }
   for (const auto& [id, drive] : folder.drives) {
     if (drive) continue;
-    actions.push_back("make drive " + id + " anew, or write its mark again, in " +
+    actions.push_back("recreate drive " + id + ", or rewrite its mark, in " +
                       folder.folders.at(id));
   }
   return actions;
@@ -213,10 +213,10 @@ ExitCode plan_repair(const FolderCheck& options, Terminal& terminal) {
   actions.insert(actions.end(), check->actions.begin(), check->actions.end());
   for (const std::string& object : check->objects) terminal.out << object << '\n';
   for (const std::string& action : actions) terminal.out << "would " << action << '\n';
-  terminal.out << (actions.empty() ? std::string("There is nothing to do.\n")
-                                   : fmt::format("{} actions; --apply does them. Nothing was "
-                                                 "written.\n",
-                                                 actions.size()));
+  terminal.out << (actions.empty()
+                       ? std::string("There is nothing to do.\n")
+                       : fmt::format("{} actions. Nothing was written; --apply carries them out.\n",
+                                     actions.size()));
   return actions.empty() && check->clean() ? ExitCode::good : ExitCode::fails_rule;
 }
 
@@ -228,7 +228,7 @@ ExitCode apply_repair(const FolderCheck& options, Terminal& terminal) {
     if (const auto done = repair(**runtime, terminal); !done) return refuse(terminal, done.error());
   }
   if (terminal.interrupted()) {
-    terminal.err << "Stopped; run it again to go on.\n";
+    terminal.err << "Stopped; run it again to continue.\n";
     return ExitCode::interrupted;
   }
   return check_store_folder(options, terminal);
@@ -241,12 +241,13 @@ Result<std::string> status_at(const std::string& address) {
   const net::Reply reply = client.ask({.url = *endpoint + "/-/status"});
   if (reply.fault == net::NetFault::none && reply.status == 200) return reply.body;
   const std::string why =
-      reply.fault_text.empty() ? "it answers " + std::to_string(reply.status) : reply.fault_text;
-  return fail({.code = "store.status",
-               .place = {},
-               .what = "no store says how it stands at " + *endpoint + ": " + why,
-               .why = {},
-               .fix = "name its address; from another machine it answers with --open-metrics"});
+      reply.fault_text.empty() ? "it answered " + std::to_string(reply.status) : reply.fault_text;
+  return fail(
+      {.code = "store.status",
+       .place = {},
+       .what = "no store reports its status at " + *endpoint + ": " + why,
+       .why = {},
+       .fix = "give the address of the store; it answers other machines only with --open-metrics"});
 }
 
 ExitCode show_status(const std::string& address, Terminal& terminal) {

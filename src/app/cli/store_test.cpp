@@ -26,7 +26,7 @@ using testing::MatchesRegex;
 using testing::Not;
 using testing::StartsWith;
 
-// A store takes over SIGTERM and SIGPIPE for good.
+// Restores the handlers, because a store replaces SIGTERM and SIGPIPE for good.
 struct HandlersKept {
   HandlersKept() {
     ::sigaction(SIGTERM, nullptr, &term);
@@ -85,7 +85,7 @@ TEST_F(StoreRuns, region_and_domain_are_as_given) {
   EXPECT_THAT(ended.err, HasSubstr(folder.at("st")));
 }
 
-// Two seconds' worth passes at once, then one is too many.
+// Requests for two seconds pass at once; the next one is refused.
 TEST_F(StoreRuns, a_tenant_over_its_rate_is_slowed) {
   const auto failed_of_eight = [&](const std::vector<std::string>& more) {
     VerbBeside store(words(more));
@@ -99,7 +99,7 @@ TEST_F(StoreRuns, a_tenant_over_its_rate_is_slowed) {
   EXPECT_EQ(failed_of_eight({"--client-requests", "0.5"}), 8);
 }
 
-// SIGTERM acts as Ctrl-C, and the reader of stdout may close the pipe.
+// SIGTERM acts as Ctrl-C does, and the reader of stdout may close the pipe.
 TEST_F(StoreRuns, a_signal_ends_the_store_in_order) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool ignores_pipes = false;
@@ -116,7 +116,7 @@ TEST_F(StoreRuns, a_signal_ends_the_store_in_order) {
   EXPECT_LT(std::chrono::steady_clock::now(), deadline);
   EXPECT_TRUE(ignores_pipes);
   EXPECT_EQ(a.code, ExitCode::good);
-  // Another may run after it in the same process.
+  // Another store can run afterwards in the same process.
   EXPECT_EQ(spoken(words({}), {.stop_at = "http://"}).code, ExitCode::good);
 }
 
@@ -168,7 +168,7 @@ TEST_F(StoreRuns, a_healthy_store_needs_no_repair) {
   EXPECT_FALSE(FolderCheck{}.quick);
 }
 
-// Keys in a file are per bucket; keys in the environment are for all other buckets.
+// Keys in a file belong to a bucket; keys in the environment are for all other buckets.
 TEST_F(StoreRuns, keys_of_other_stores_come_from_file_or_environment) {
   std::ostringstream out, err;
   const Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
@@ -186,7 +186,7 @@ TEST_F(StoreRuns, keys_of_other_stores_come_from_file_or_environment) {
   EXPECT_EQ(s3_access("", terminal)->keys.size(), 1U);
 }
 
-// The store takes over SIGTERM and SIGPIPE.
+// Restores SIGTERM and SIGPIPE, which the store replaces.
 class SignalsKept {
  public:
   SignalsKept() {
@@ -219,7 +219,7 @@ class StoreVerb : public testing::Test {
   std::string text(const std::string& name) const {
     return read_text_file(folder.at(name)).value_or("");
   }
-  // The files of a tier that hold shards.
+  // Returns the files of a tier that contain shards.
   std::vector<std::string> shards(const std::string& tier) const {
     std::vector<std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(tier + "/data")) {
@@ -234,14 +234,14 @@ class StoreVerb : public testing::Test {
     EXPECT_FALSE(fs::exists(folder.at("st/store"))) << code;
   }
 
-  // A new store syncs a thousand folders: in memory that takes a moment.
+  // A new store syncs a thousand folders, which is fast in memory.
   agent::TestFolder folder{fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path()};
   Variable access_{"ORRERY_ACCESS_KEY", "test"}, secret_{"ORRERY_SECRET_KEY", "secret"};
   Variable none_{"AWS_ACCESS_KEY_ID", std::nullopt};
   SignalsKept signals_;
 };
 
-// What the test below leaves, at rest: sound, then with a damaged copy, then mended.
+// Checks the stopped store of the test below: sound, then with a damaged copy, then repaired.
 void check_at_rest(const agent::TestFolder& folder, const std::vector<std::string>& copies) {
   const std::string st = folder.at("st");
   const VerbAnswer sound = spoken({"store", "fsck", st});
@@ -253,7 +253,7 @@ void check_at_rest(const agent::TestFolder& folder, const std::vector<std::strin
     file.seekp(5000);
     file << "damage";
   }
-  folder.write("b/data/00/0000000000000000000000000000beef", "nobody's");
+  folder.write("b/data/00/0000000000000000000000000000beef", "foreign");
   EXPECT_THAT(spoken({"store", "fsck", st, "--quick"}).out, HasSubstr("0 damaged shards"));
   const VerbAnswer damaged = spoken({"store", "fsck", st});
   EXPECT_EQ(damaged.code, ExitCode::fails_rule);
@@ -376,7 +376,7 @@ TEST_F(StoreVerb, invalid_options_are_refused) {
   EXPECT_FALSE(fs::exists(folder.at("st/store")));
 }
 
-// The store of a design is in the working directory.
+// Changes to a folder, because the store of a design is created in the working directory.
 class FolderEntered {
  public:
   explicit FolderEntered(const std::string& path) { fs::current_path(path); }

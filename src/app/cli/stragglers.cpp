@@ -1,4 +1,4 @@
-// `orrery agent stragglers FILE`: the slow ranks of a job, from measured step times.
+// `orrery agent stragglers FILE`: finds the slow ranks of a job from measured step times.
 #include <fmt/format.h>
 
 #include <memory>
@@ -21,16 +21,16 @@ struct StragglerOptions {
 
 std::string percent(double share) { return significant(share * 100, 3) + " %"; }
 
-// No finite run makes it certain.
+// Formats a confidence; never as 100 %, because no finite run gives certainty.
 std::string sureness(double confidence) {
   return confidence > 0.9999 ? "> 0.9999" : fmt::format("{:.4f}", confidence);
 }
 
 std::string text_of(const failure::StragglerReport& report, const failure::StragglerTest& test) {
-  std::string out = fmt::format("{} ranks, {} steps (as good as {} independent ones)\n",
+  std::string out = fmt::format("{} ranks, {} steps (equivalent to {} independent steps)\n",
                                 report.ranks, report.steps, significant(report.steps_effective, 3));
   if (report.slow.empty()) {
-    out += fmt::format("no slow rank: none is slower than the rest by more than {}\n",
+    out += fmt::format("no slow rank: none is more than {} slower than the rest\n",
                        percent(test.slow_min));
     return out;
   }
@@ -43,8 +43,9 @@ std::string text_of(const failure::StragglerReport& report, const failure::Strag
                        to_text(s.layer), s.shared.empty() ? "" : ", shared by " + s.shared);
   }
   out += fmt::format(
-      "\nWithout them a step is {} shorter. A healthy run is accused in {} of runs at "
-      "most.\n",
+      "\n"
+      "Without them a step would be {} shorter. This test flags a healthy run in at most {} of "
+      "cases.\n",
       percent(1 - 1 / (1 + report.step_cost)), percent(test.false_positives));
   return out;
 }
@@ -89,7 +90,7 @@ ExitCode run_stragglers(const StragglerOptions& o, Terminal& terminal) {
 
 Verb stragglers_verb() {
   return {.name = "stragglers",
-          .summary = "Find the slow ranks of a job and the layer that likely slows them",
+          .summary = "Find the slow ranks of a job and the layer that probably slows them",
           .examples = {"orrery agent stragglers steps.csv",
                        "curl -s \"$PROMETHEUS/api/v1/query_range?...\" | orrery agent stragglers -",
                        "orrery agent stragglers steps.csv --false-positives 0.001 --format json"},
@@ -100,9 +101,11 @@ Verb stragglers_verb() {
                 "FILE", o.file,
                 "step,rank,seconds[,host][,leaf] as CSV, or a Prometheus range answer as JSON");
             arguments.option("--false-positives", o.false_positives,
-                             "healthy runs that may be accused, as a share");
-            arguments.option("--slow", o.slow_min, "slower by less is not slow");
-            arguments.option("--spike", o.spike_min, "a burst is above the median by this");
+                             "share of healthy runs that may be flagged by mistake");
+            arguments.option("--slow", o.slow_min,
+                             "ignore ranks that are slower by less than this share");
+            arguments.option("--spike", o.spike_min,
+                             "count a step as a burst if it exceeds the median by this share");
             arguments.format(o.format);
             return [options](Terminal& terminal) { return run_stragglers(*options, terminal); };
           }};

@@ -22,7 +22,8 @@ class StragglersVerb : public testing::Test {
   agent::TestFolder folder;
 };
 
-// Steps of a second, each rank off by up to 4 ms; `slow` says by how much a rank is slower.
+// Steps of one second; each rank is off by up to 4 ms, and ranks in `slow` are slower by the given
+// share.
 template <class Slow>
 std::string steps_of(int ranks, const Slow& slow) {
   std::string text = "step,rank,seconds,host,leaf\n";

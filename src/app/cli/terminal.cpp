@@ -19,16 +19,16 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
-// Below it a report is unreadable anyway; a terminal may say 0 or 1.
+// Narrowest width of a report; some terminals report a width of 0 or 1.
 constexpr std::size_t kNarrowest = 40;
 
 // Set by the signal handler, which may touch nothing else.
 volatile std::sig_atomic_t g_interrupted = 0;
 
-// What ends a process in an orderly way: Ctrl-C; `timeout`, Slurm and systemd; a terminal that
-// goes; a reader that goes. All mean: stop, put away what was made, say what there is.
+// Signals that ask for an orderly end: Ctrl-C; `timeout`, Slurm and systemd; a terminal that
+// closes; a reader that exits. Each means: stop, clean up, and print what there is.
 constexpr std::array<int, 4> kEndings = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-// A verb that does not listen ends all the same, so that nobody waits for it for ever.
+// Time after which a verb that ignores the request is ended.
 constexpr unsigned kPatience_s = 20;
 
 void on_interrupt(int signal) {
@@ -36,12 +36,13 @@ void on_interrupt(int signal) {
   g_interrupted = 1;
 }
 
-// One that the parent ignores (nohup) stays ignored. The second of its kind ends the process, but
-// for SIGPIPE, which comes with every line that nobody reads.
+// Installs the handler for a signal. A signal that the parent ignores (nohup) stays ignored. A
+// second signal of the same kind ends the process, except SIGPIPE, which comes with every line
+// written to a closed pipe.
 void listen_to(int signal) {
   struct sigaction before = {};
   if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;
-  // No SA_RESTART: a read from a silent pipe must return so that the signal is heard.
+  // No SA_RESTART: a read from a silent pipe must return so that the signal takes effect.
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   if (signal != SIGPIPE) action.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -86,12 +87,12 @@ Result<std::string> read_to_limit(int fd, const std::string& path) {
     text.append(chunk.data(), static_cast<std::size_t>(got));
     if (text.size() > kFileBytesMax) {
       return file_error("file.too-large", path, "more than 16 MiB of text",
-                        "split the file, or keep traces in files of their own");
+                        "split the file, or keep traces in separate files");
     }
   }
 }
 
-// The line of the first byte that is not UTF-8: found by growing the checked part a line at a time.
+// Returns the line of the first byte that is not UTF-8.
 int first_bad_line(std::string_view text) {
   int line = 1;
   for (std::string_view part : split(text, '\n')) {
@@ -101,7 +102,8 @@ int first_bad_line(std::string_view text) {
   return line;
 }
 
-// Colour and width only where a person reads it: https://no-color.org, and "dumb" has none.
+// Returns the width and colour for stdout: colour only on a terminal, not if NO_COLOR is set
+// (https://no-color.org) or TERM is "dumb".
 report::TextStyle style_of_output() {
   report::TextStyle style;
   if (::isatty(STDOUT_FILENO) != 1) return style;
@@ -112,7 +114,6 @@ report::TextStyle style_of_output() {
   winsize size = {};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     style.width = std::max<std::size_t>(size.ws_col, kNarrowest);
-    style.fits_tables = true;
   }
   return style;
 }
@@ -135,7 +136,7 @@ Result<std::string> read_text_file(const std::string& path) {
     return fail({.code = "file.not-utf8",
                  .place = {name, first_bad_line(*text), 1},
                  .what = "this line is not UTF-8 text",
-                 .why = "a byte is wrong or the file is binary or in another encoding",
+                 .why = "a byte is invalid, or the file is binary or in another encoding",
                  .fix = "save it as UTF-8"});
   }
   return text;

@@ -65,8 +65,8 @@ TEST(Terminal, an_endless_pipe_stops_at_the_limit) {
   writer.join();
 }
 
-// Standard output is a terminal of so many columns (0: it does not say) until the object goes; what
-// the process listens to is as before then.
+// Makes standard output a terminal with this many columns (0: unknown) until destruction; also
+// restores the signal handlers.
 class OutputOnTerminal {
  public:
   explicit OutputOnTerminal(unsigned short columns) {
@@ -137,13 +137,11 @@ TEST_F(ProcessTerminal, width_is_that_of_the_screen_but_at_least_40) {
   const Styled wide = styled(133);
   EXPECT_TRUE(wide.out_is_tty);
   EXPECT_EQ(wide.style.width, 133U);
-  EXPECT_TRUE(wide.style.fits_tables);
   EXPECT_EQ(styled(40).style.width, 40U);
   EXPECT_EQ(styled(41).style.width, 41U);
   EXPECT_EQ(styled(1).style.width, 40U);
   const Styled unknown = styled(0);
   EXPECT_EQ(unknown.style.width, report::kTextWidth);
-  EXPECT_FALSE(unknown.style.fits_tables);
 }
 
 TEST_F(ProcessTerminal, colour_follows_term_and_no_color) {
@@ -166,7 +164,6 @@ TEST_F(ProcessTerminal, a_pipe_is_plain) {
   const Terminal terminal = process_terminal();
   EXPECT_FALSE(terminal.out_is_tty);
   EXPECT_FALSE(terminal.style.has_colour);
-  EXPECT_FALSE(terminal.style.fits_tables);
   EXPECT_EQ(terminal.style.width, report::kTextWidth);
   EXPECT_FALSE(terminal.interrupted());
 }
@@ -192,7 +189,7 @@ TEST_F(ProcessTerminal, ignored_signals_stay_ignored) {
   EXPECT_EQ(now.sa_flags & static_cast<int>(SA_RESETHAND), 0);
 }
 
-// In a child, for once interrupted is for good.
+// Runs in a child process, because an interrupt stays in effect for the rest of a process.
 template <class Act>
 int in_a_child(const Act& act) {
   const pid_t child = ::fork();
@@ -229,7 +226,7 @@ bool is_asleep(pid_t thread) {
   return state == "S";
 }
 
-// A timer or a child that ends may break into a read; it is no end of the text.
+// A timer or an ending child process may interrupt a read; this is not the end of the text.
 TEST(Terminal, an_interrupted_read_continues) {
   const agent::TestFolder folder;
   const std::string path = folder.at("pipe");

@@ -1,7 +1,7 @@
-// A verb of the command line: its name, what it says of itself, its options and what runs it.
+// A verb of the command line: its name, its summary, its options and the function that runs it.
 //
-// One file a verb: src/app/cli/<name>.cpp exposes `Verb <name>_verb();` and verbs.cpp lists it. A
-// verb binds its options to a struct of its own, shared with the function that runs it:
+// Each verb is one file: src/app/cli/<name>.cpp defines `Verb <name>_verb();` and verbs.cpp lists
+// it. A verb binds its options to a struct of its own, shared with the function that runs it:
 //
 //   Verb greet_verb() {
 //     return {.name = "greet", .summary = "Say hello", .examples = {"orrery greet Ada"},
@@ -12,7 +12,7 @@
 //             }};
 //   }
 //
-// A verb with questions below it (`calc checkpoint`) fills `verbs` instead of `prepare`.
+// A verb with subverbs (`calc checkpoint`) fills `verbs` instead of `prepare`.
 #pragma once
 
 #include <functional>
@@ -34,18 +34,19 @@ struct Verb {
   std::vector<Verb> verbs = {};
 };
 
-// Every verb, in the order of the work (verbs.cpp).
+// Returns every verb, in the order in which people use them (verbs.cpp).
 std::vector<Verb> all_verbs();
 
-// Parses `words` (without the program's name), runs the verb they name and gives its exit code.
-// Usage errors and --help are handled here; nothing is thrown.
+// Parses `words` (without the program's name), runs the verb that they name and returns its exit
+// code. Handles usage errors and --help; throws nothing.
 ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std::string>& words,
                           Terminal& terminal);
 
-// Prints the diagnostics on stderr and gives bad_input: the usual end of a verb whose input failed.
+// Prints the diagnostics on stderr and returns bad_input: the usual end of a verb whose input is at
+// fault.
 ExitCode refuse(Terminal& terminal, const Diagnostics& diagnostics);
 
-// A verb or option as the completion scripts and the manual pages need it.
+// A verb or an option as the completion scripts and the manual pages need it.
 struct VerbShape {
   std::vector<std::string> path;  // {"calc", "checkpoint"}; empty for the program itself
   std::string summary;
@@ -53,17 +54,17 @@ struct VerbShape {
   struct Option {
     std::string name;  // "--format"
     std::string help;
-    std::vector<std::string> choices;  // empty when free
+    std::vector<std::string> choices;  // empty: any value
     bool takes_value = true;
   };
   std::vector<Option> options;
-  std::vector<std::string> choices;  // of the first positional, when they are fixed
+  std::vector<std::string> choices;  // choices of the first positional, if they are fixed
   struct Word {
     std::string name;  // "DESIGN"
     std::string help;
     bool is_required = true;
   };
-  std::vector<Word> words;  // without dashes, in order
+  std::vector<Word> words;  // positional arguments, in order
   std::vector<std::string> examples;
 };
 std::vector<VerbShape> shapes_of(const std::vector<Verb>& verbs);

@@ -1,4 +1,4 @@
-// For tests of verbs: files in a folder of their own, and answers as JSON.
+// For tests of verbs: files in a temporary folder, and answers as JSON.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ inline nlohmann::json json_said(std::vector<std::string> words) {
 inline constexpr const char* kPlainDesign =
     "orrery: 1\nname: one\nsite: { region: usa }\nfleet: [{ name: n, node: dgx-h100, count: 2 }]\n";
 
-// As DLIO writes it, of a run that waited for its reads: 20,000 MiB/s.
+// DLIO's summary of a run that waited for its reads: 20,000 MiB/s.
 inline constexpr const char* kDlio = R"({"num_accelerators": 16, "num_hosts": 2, "metric": {
     "train_au_mean_percentage": 62.0, "train_au_meet_expectation": "fail",
     "train_io_mean_MB_per_second": 20000.0, "train_io_stdev_MB_per_second": 2000.0}})";
@@ -53,7 +53,7 @@ workloads:
 class FormatsTest : public testing::Test {
  protected:
   FormatsTest() { folder.write("d.yaml", kFormatsDesign); }
-  // Each format is recognizable, and JSON is valid.
+  // Expects that each format is recognizable and that JSON is valid.
   void expect_formats(const std::vector<std::string>& words, bool has_csv = false) const {
     const auto in = [&](const char* format) {
       std::vector<std::string> all = words;
@@ -109,7 +109,7 @@ class VerbTest : public testing::Test {
   int stops_after = -1;
 };
 
-// Small enough to be simulated in a moment.
+// Small enough to be simulated quickly.
 inline constexpr const char* kSmallDesign = R"(
 orrery: 1
 name: small
@@ -132,7 +132,7 @@ inline std::string small_design(const char* goal) {
   return text.replace(text.find("GOAL"), 4, goal);
 }
 
-// Three jobs on four GPUs: the second waits for the first, the third has room beside it.
+// Three jobs on four GPUs: the second waits for the first, and the third fits beside the first.
 inline constexpr const char* kJobs =
     "submit,run,gpus\n100,1000,4\n110,100,4\n5000,100,2\n6000,50,1\n";
 

@@ -25,7 +25,7 @@ Verb simulate_verb();
 Verb store_verb();
 Verb version_verb();
 
-// In the order of the work.
+// In the order in which people use them.
 std::vector<Verb> all_verbs() {
   std::vector<Verb> all;
   all.push_back(init_verb());

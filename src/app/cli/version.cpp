@@ -1,4 +1,5 @@
-// `orrery version`: what was built, from which facts. The catalog digest changes when a fact does.
+// `orrery version`: prints the version, the build and the digest of the catalog, which changes with
+// every fact.
 #include <fmt/core.h>
 
 #include <memory>
@@ -16,8 +17,8 @@ struct VersionOptions {
   Format format = Format::text;
 };
 
-// Path and length before each text, so that no two sets of files share a digest by running
-// together.
+// Returns the digest of all embedded files. Path and length come before each text, so that two
+// different sets of files never have the same input.
 std::string catalog_digest() {
   std::string all;
   for (const catalog::EmbeddedFile& file : catalog::embedded_files()) {

@@ -33,7 +33,7 @@ std::size_t count_of(const Request& request, std::string_view name) {
       request.headers, [name](const auto& header) { return lowered(header.first) == name; }));
 }
 
-// Takes the same time wherever the first difference is, so the secret cannot be felt out.
+// Compares two secrets in constant time, so that the secret cannot be guessed from the timing.
 bool same_secret(std::string_view given, std::string_view secret) {
   if (given.size() != secret.size() || secret.empty()) return false;
   unsigned difference = 0;
@@ -43,7 +43,8 @@ bool same_secret(std::string_view given, std::string_view secret) {
   return difference == 0;
 }
 
-// Browsers share cookies between the ports of a host: the port in the name keeps two servers apart.
+// Returns the name of the cookie. It contains the port, because browsers share cookies between the
+// ports of a host.
 std::string cookie_name(int port) { return "orrery_" + std::to_string(port); }
 
 std::string_view cookie_value(std::string_view cookies, std::string_view name) {
@@ -81,14 +82,14 @@ Response welcome(const AccessRules& rules) {
 }  // namespace
 
 std::optional<Response> check_host(const Request& request, int port) {
-  if (count_of(request, "host") > 1) return problem(400, "more than one Host");
+  if (count_of(request, "host") > 1) return problem(400, "the request has more than one Host");
   if (is_our_host(request.header("host"), port)) return std::nullopt;
   return problem(421, "this server answers to 127.0.0.1 and localhost only");
 }
 
 std::optional<Response> check_access(const Request& request, const AccessRules& rules) {
   if (auto refusal = check_host(request, rules.port)) return refusal;
-  if (count_of(request, "origin") > 1) return problem(400, "more than one Origin");
+  if (count_of(request, "origin") > 1) return problem(400, "the request has more than one Origin");
   const std::string_view origin = request.header("origin");
   if (!origin.empty() && !is_our_origin(origin, rules.port)) {
     return problem(403, "requests from other sites are refused");

@@ -74,7 +74,7 @@ TEST(Access, a_busy_server_sends_retry_after) {
   EXPECT_EQ(net::header_of(browser_options().refusal(400, "x").headers, "retry-after"), "");
 }
 
-TEST(Access, an_empty_secret_admits_nobody) {
+TEST(Access, an_empty_secret_is_refused) {
   EXPECT_TRUE(check_access(ours("/?token="), {.port = kPort, .token = ""}));
 }
 
@@ -92,7 +92,7 @@ TEST(Access, foreign_hosts_and_origins_are_refused) {
   EXPECT_EQ(status_of(from("localhost:8117", "/", same)), 200);
 }
 
-// Before a handler and over a socket, as `orrery serve` joins them.
+// Called directly and over a socket, as `orrery serve` does.
 TEST(Access, all_routes_are_guarded) {
   std::atomic<int> port = 0;  // known only once the server runs
   const net::RunningServer server(
@@ -180,7 +180,7 @@ TEST(Access, a_browser_without_the_token_gets_a_page_that_asks_for_it) {
   EXPECT_EQ(scripts->content_type, "application/problem+json");
 }
 
-// What follows a cookie in its header is no part of it.
+// Text that follows a cookie in its header is not part of it.
 TEST(Access, a_secret_ends_with_its_cookie) {
   const auto status = [](const std::string& cookie) {
     const auto refusal = check_access(
@@ -209,7 +209,7 @@ TEST(Access, a_secret_ends_with_its_cookie) {
             "400");
 }
 
-// A cookie is a name, a sign and a value; of another name it is none of ours.
+// A cookie has a name, a sign and a value; a cookie of another name is ignored.
 TEST_F(AccessRoute, the_cookie_name_has_the_port) {
   const auto status = [](const std::string& method, const std::string& target,
                          const std::string& cookie) {

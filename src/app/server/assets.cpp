@@ -9,17 +9,18 @@
 
 namespace orrery::server {
 
-std::span<const catalog::EmbeddedFile> console_files();  // generated from the console's build
+std::span<const catalog::EmbeddedFile> console_files();  // generated from the build of the console
 std::span<const catalog::EmbeddedFile> api_files();      // generated from docs/api
 
 namespace {
 
-// Styles are set from script by the editor, hence 'unsafe-inline' for them and for them only.
+// Policy of the console's page. The editor sets styles from script, so 'unsafe-inline' is allowed
+// for styles only.
 constexpr const char* kConsolePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
     "manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-// Names carry a digest of the content, so a kept file never goes stale.
+// Cache policy: names contain a digest of the content, so a cached file is never stale.
 constexpr const char* kForEver = "private, max-age=31536000, immutable";
 
 std::optional<std::string_view> find(std::span<const catalog::EmbeddedFile> files,

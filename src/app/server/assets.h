@@ -1,8 +1,7 @@
-// The console's files, put into the binary by the build (cmake/Console.cmake).
+// The files of the console, embedded in the binary by the build (cmake/Console.cmake).
 //
-// A file that compresses well is there twice, plain and gzipped, so that nothing is compressed
-// while a page loads. None are there where the binary was built without node: then the server shows
-// its plain page.
+// A file that compresses well is embedded twice, plain and gzipped, so that nothing is compressed
+// while a page loads. A binary built without node has none, and the server shows its plain page.
 #pragma once
 
 #include <optional>
@@ -13,12 +12,12 @@
 namespace orrery::server {
 
 bool has_console();
-// The page itself, with the policy that lets only its own scripts run.
+// Returns the page itself, with a policy that lets only its own scripts run.
 Response console_page(const Request& request);
-// A file below assets/; nullopt where there is none of that name.
+// Returns a file below assets/, or nullopt if there is none of that name.
 std::optional<Response> console_asset(const Request& request, std::string_view name);
 
-// The text of docs/api/openapi.yaml.
+// Returns the text of docs/api/openapi.yaml.
 std::string_view api_contract();
 
 }  // namespace orrery::server

@@ -28,7 +28,7 @@ std::function<Result<std::string>()> text_of(const ConsoleSetting& setting) {
 }
 
 Response busy() {
-  Response response = problem(503, "the console is at work on other large designs");
+  Response response = problem(503, "the console is busy with other large designs");
   response.headers.emplace_back("Retry-After", "2");
   return response;
 }

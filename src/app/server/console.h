@@ -1,8 +1,9 @@
-// All that answers a request but the sockets: access, routes, counters.
+// Everything of the server except the sockets: access, routes, counters.
 //
 //   Request -> check_access -> RequestRouter -> Response
-// Routes stand by subject in routes_*.cpp and follow docs/api/openapi.yaml. They are functions of
-// the request and of what a Console holds, so a test asks them without a socket.
+//
+// The routes are grouped by subject in routes_*.cpp and follow docs/api/openapi.yaml. They are
+// functions of the request and of what a Console holds, so tests call them without a socket.
 #pragma once
 
 #include <functional>
@@ -31,23 +32,23 @@ namespace orrery::server {
 struct ServedDesign {
   std::string file;
   std::string text;
-  bool sample = false;  // none was named
+  bool sample = false;  // no file was named
 };
 
-// What a console is given; all of it outlives the console.
+// Inputs of a console; all of them outlive it.
 struct ConsoleSetting {
   const machine::Models& models;
   std::string version;
   std::function<Result<ServedDesign>()> served;
-  // Puts a text in the served file's place, whole or not at all; none: nothing may be written.
+  // Replaces the served file with a text, completely or not at all; none: writing is not allowed.
   std::function<Result<void>(const std::string& text)> save = nullptr;
-  // Files beside the served design; none: it may name no files.
+  // Reads files beside the served design; none: the design may name no files.
   catalog::ReadFile read_file = nullptr;
-  // The object store whose state is shown, and how to ask for it; empty: there is none.
+  // URL of the object store to show; empty: none.
   std::string store = {};
   std::function<Result<std::string>()> store_status = nullptr;
   std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
-  // Requests with large work (work.h) at once, and those that may wait for their turn.
+  // Large requests (work.h) that may run at once, and that may wait for their turn.
   int large_most = 2;
   int large_waiting_most = 4;
 
@@ -56,12 +57,12 @@ struct ConsoleSetting {
 
 class Console {
  public:
-  // `store` keeps the jobs.
+  // Opens a console that keeps its jobs in `store`.
   static Result<std::unique_ptr<Console>> open(ConsoleSetting setting,
                                                std::unique_ptr<JobStore> store);
 
   Response answer(const Request& request, const AccessRules& rules) const;
-  // The same for a server that answers in place: what is not quick is put off (Response::later).
+  // Answers as a server that answers in place needs it: slow work is postponed (Response::later).
   Response answer_in_place(const Request& request,
                            const std::shared_ptr<const AccessRules>& rules) const;
 
@@ -97,7 +98,7 @@ std::vector<Route> job_routes(const Console& console);
 std::vector<Route> run_routes(const Console& console);
 std::vector<Route> store_routes(const Console& console);
 
-// 202 with the job, or why it is refused.
+// Returns 202 with the job, or the refusal.
 Response start_job(const Console& console, Result<Job> job);
 
 }  // namespace orrery::server

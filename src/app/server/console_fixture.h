@@ -1,4 +1,4 @@
-// For tests of routes: a console in memory and requests that may enter.
+// For tests of routes: a console in memory, and requests that pass the access check.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ class ConsoleTest : public testing::Test {
          .body = body},
         kWordRules);
   }
-  // "STATUS [CODE] ..." of a problem.
+  // Returns "STATUS [CODE] ..." of a problem response.
   std::string refusal(const std::string& method, const std::string& target,
                       const std::string& body = {}) {
     const Response r = ask(method, target, body);

@@ -1,4 +1,4 @@
-// For tests of refusals: a diagnostic without its words.
+// For tests of refusals: a diagnostic without its sentences.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace orrery::server {
 
-// "CODE FIELD", or the code alone if the message quotes no field.
+// Returns "CODE FIELD", or only the code if the message quotes no field.
 inline std::string fault_text(const Diagnostic& d) {
   const std::size_t from = d.what.find('`');
   if (from == std::string::npos) return d.code;

@@ -19,7 +19,7 @@ double share_done(const Job& job) {
   return static_cast<double>(job.done) / static_cast<double>(job.candidates);
 }
 
-// JSON that another writer made, put in as it is.
+// Adds a member whose value is JSON text that was written elsewhere.
 void append_member(std::string& object, std::string_view name, const std::string& json) {
   object += fmt::format(",\"{}\":{}", name, json.empty() ? "null" : json);
 }
@@ -61,7 +61,7 @@ std::string job_json(const Job& job, JobDetail detail) {
   }
   w.end_object();
   std::string object = w.text();
-  object.pop_back();  // its closing brace
+  object.pop_back();  // remove the closing brace
   append_member(object, "best", job.best);
   append_member(object, "result", detail == JobDetail::full ? job.result : std::string());
   append_member(object, "problem", job.problem);

@@ -1,8 +1,8 @@
-// A job: work that outlives the request, and the server that started it.
+// A job: work that outlives the request, and the server, that started it.
 //
-// What a job is (task, request) never changes; where it stands (state, progress, found) does. Both
-// are plain values: job_store.h keeps them, job_board.h runs them, job_json turns them into what
-// the routes say.
+// What a job is (task, request) never changes; its progress (state, progress, result) does. Both
+// are plain values: job_store.h keeps them, job_board.h runs them, and job_json() writes them for
+// the routes.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ std::string_view to_text(JobState state);
 std::optional<JobState> job_state_from(std::string_view text);
 
 struct Job {
-  std::int64_t id = 0;  // from 1, never used twice
+  std::int64_t id = 0;  // counted from 1, never reused
   std::string task;     // "search-layout"
   std::string title;    // "llama-3-70b on 256 x h100-sxm"
-  std::string request;  // JSON, as asked
+  std::string request;  // JSON as received
   JobState state = JobState::queued;
   std::int64_t created_ms = 0;  // since 1970, UTC
   std::int64_t updated_ms = 0;
   std::int64_t candidates = 0;
   std::int64_t done = 0;
   std::int64_t evaluated = 0;
-  std::optional<double> remaining_s;  // of this run of the server; not kept
-  std::string checkpoint;             // where to go on, in the task's own words; not told
-  std::string best;                   // JSON of the best so far; empty: none
+  std::optional<double> remaining_s;  // estimate of this run of the server; not stored
+  std::string checkpoint;             // where to continue, in a form of the task's own; not shown
+  std::string best;                   // JSON of the best result so far; empty: none
   std::string result;                 // JSON; empty until there is one
   std::string problem;                // JSON of problem+json; empty unless it failed
 
@@ -37,10 +37,10 @@ struct Job {
 };
 
 enum class JobDetail { brief, full };
-// The object of docs/api/openapi.yaml; brief leaves the result out, as lists do.
+// Returns the job as the object of docs/api/openapi.yaml. `brief` omits the result, as lists do.
 std::string job_json(const Job& job, JobDetail detail);
 
-// "2026-11-15T05:22:53Z"
+// Formats a time: "2026-11-15T05:22:53Z".
 std::string utc_text(std::int64_t ms);
 
 }  // namespace orrery::server

@@ -67,7 +67,7 @@ Result<Job> JobBoard::start(Job job) {
                                             [](const Job& other) { return !other.has_ended(); });
     if (static_cast<std::size_t>(open) >= limits_.open_max) {
       return fail({.code = "jobs.full",
-                   .what = "as many jobs as the server takes are waiting",
+                   .what = "the queue of jobs is full",
                    .fix = "wait for one to end, or cancel one"});
     }
     job.state = JobState::queued;
@@ -82,8 +82,8 @@ Result<Job> JobBoard::start(Job job) {
   return job;
 }
 
-// An ended job that the store cannot forget is forgotten here all the same: the next start tries
-// it again.
+// Forgets old jobs. A job that the store cannot remove is forgotten here anyway; the next start
+// tries again.
 void JobBoard::forget_old() {
   for (auto it = jobs_.begin(); it != jobs_.end() && jobs_.size() > limits_.jobs_max;) {
     if (!it->second.has_ended()) {
@@ -137,7 +137,7 @@ std::array<int, 5> JobBoard::count_by_state() const {
   return counts;
 }
 
-// The one that an earlier server left running, then the oldest that waits.
+// Returns the job that an earlier server left running, or the oldest that waits.
 std::optional<std::int64_t> JobBoard::next_job() const {
   for (const JobState state : {JobState::running, JobState::queued}) {
     for (const auto& [id, job] : jobs_) {
@@ -166,7 +166,7 @@ void JobBoard::run_one(std::unique_lock<std::mutex>& lock, std::int64_t id) {
   JobRun run(*this, jobs_[id]);
   const auto task = tasks_.find(run.job.task);
   lock.unlock();
-  Result<void> outcome = fail({.code = "jobs.task", .what = "no task " + run.job.task});
+  Result<void> outcome = fail({.code = "jobs.task", .what = "there is no task " + run.job.task});
   try {
     if (task != tasks_.end()) outcome = task->second(run);
   } catch (const std::exception& e) {
@@ -180,7 +180,7 @@ void JobBoard::run_one(std::unique_lock<std::mutex>& lock, std::int64_t id) {
     run.job.state = JobState::cancelled;
   } else if (!run.job.result.empty()) {
     run.job.state = JobState::done;
-  }  // else the server ends before the job: it stays as it is, running
+  }  // otherwise the server ended first: the job stays as it is, running
   run.job.updated_ms = now_ms();
   jobs_[id] = run.job;
   (void)store_->update(run.job);

@@ -1,8 +1,8 @@
-// The jobs of a server: started, watched, cancelled by requests; run one after the other by a
-// thread of their own; kept in a store, so that the next server goes on where this one was stopped.
+// The jobs of a server. Requests start, watch and cancel them; one thread runs them one after the
+// other; a store keeps them, so that the next server continues where this one stopped.
 //
-// One thread, because the requests' threads need the cores more than a search needs both. A job
-// that was running when a server ended is the first to run in the next, from its last checkpoint.
+// There is one thread, because the threads of the requests need the cores more. A job that was
+// running when a server ended is the first to run in the next, from its last checkpoint.
 #pragma once
 
 #include <array>
@@ -26,14 +26,14 @@ namespace orrery::server {
 
 class JobBoard;
 
-// What a task has while it runs: when to stop, and where to say how far it is.
+// The interface of a running task: when to stop, and where to report progress.
 class JobRun {
  public:
   JobRun(JobBoard& board, Job start) : job(std::move(start)), board_(board) {}
 
-  bool cancelled() const;    // by a person: leave the best so far as the result
+  bool cancelled() const;    // by a user: leave the best result so far
   bool should_stop() const;  // cancelled, or the server ends: leave a checkpoint
-  // Shows `job` as it is now; its checkpoint reaches the disk a few times a second at most.
+  // Publishes `job` as it is now. Its checkpoint is written to disk a few times per second at most.
   void report();
 
   Job job;
@@ -43,12 +43,12 @@ class JobRun {
   std::chrono::steady_clock::time_point kept_{};
 };
 
-// Works until it is done or should stop, and leaves what it has in run.job: result, or checkpoint.
+// Works until done or until it should stop, and leaves its result or its checkpoint in run.job.
 using JobTask = std::function<Result<void>(JobRun& run)>;
 
 struct JobLimits {
-  std::size_t jobs_max = 100;  // ended ones are forgotten, oldest first, to make room
-  std::size_t open_max = 32;   // queued and running
+  std::size_t jobs_max = 100;  // ended jobs are forgotten, oldest first, to make room
+  std::size_t open_max = 32;   // limit of queued and running jobs
 };
 
 class JobBoard {
@@ -56,16 +56,17 @@ class JobBoard {
   static Result<std::unique_ptr<JobBoard>> open(std::unique_ptr<JobStore> store,
                                                 std::map<std::string, JobTask> tasks,
                                                 JobLimits limits = {});
-  // Stops what runs at its next checkpoint; it stays "running" in the store.
+  // Stops the running job at its next checkpoint; the job stays "running" in the store.
   ~JobBoard();
   JobBoard(const JobBoard&) = delete;
   JobBoard& operator=(const JobBoard&) = delete;
 
-  // "jobs.full" where open_max are there, else a fault of the store.
+  // Queues a job. Fails with "jobs.full" if open_max are open, or with a fault of the store.
   Result<Job> start(Job job);
   std::vector<Job> jobs() const;  // newest first
   std::optional<Job> find(std::int64_t id) const;
-  // Cancels a job that has not ended and waits a moment for it to stop; removes one that has.
+  // Cancels a job that has not ended and waits briefly for it to stop; removes a job that has
+  // ended.
   std::optional<Job> cancel_or_remove(std::int64_t id);
   std::array<int, 5> count_by_state() const;
 
@@ -78,13 +79,13 @@ class JobBoard {
   void forget_old();
   void show(const Job& job, bool keep);
 
-  const std::unique_ptr<JobStore> store_;  // touched under mutex_
+  const std::unique_ptr<JobStore> store_;  // guarded by mutex_
   const std::map<std::string, JobTask> tasks_;
   const JobLimits limits_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::int64_t, Job> jobs_;
-  std::int64_t running_ = 0;  // id; 0: none
+  std::int64_t running_ = 0;  // id of the running job; 0: none
   bool cancel_running_ = false;
   bool ending_ = false;
   std::thread worker_;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What a task reports is seen while it still runs.
+// A task's progress is visible while it runs.
 TEST(JobBoard, progress_is_visible_before_the_end) {
   std::promise<JobBoard*> made;
   std::promise<std::int64_t> seen;
@@ -109,7 +109,7 @@ TEST(JobBoard, waiting_jobs_are_not_evicted) {
   EXPECT_EQ(board->jobs().size(), 2U);
 }
 
-// An end of the server in the middle leaves a job running, not done, and its board does not wait
+// If the server ends in the middle, the job stays running, not done, and the board does not wait
 // for it.
 TEST(JobBoard, a_job_interrupted_by_shutdown_stays_queued) {
   const agent::TestFolder folder;

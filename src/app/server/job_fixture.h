@@ -1,4 +1,4 @@
-// For tests of jobs: boards and stores in a folder, and waiting for them.
+// For tests of jobs: boards and stores in a folder, and waiting for jobs.
 #pragma once
 
 #include <chrono>

@@ -10,7 +10,8 @@
 namespace orrery::server {
 namespace {
 
-// Raised when a column is added or changes its meaning; a later file is not touched.
+// Format of the file; raised when a column is added or changes its meaning. Files of a later format
+// are left untouched.
 constexpr int kFormat = 1;
 constexpr int kBusyMs = 300;
 
@@ -30,7 +31,7 @@ constexpr const char* kSetUp = R"(
   COMMIT;
 )";
 
-// Values are bound and columns read in the order of the statement.
+// A prepared statement. Values are bound, and columns read, in the order of the statement.
 class Statement {
  public:
   Statement(sqlite3* database, const char* sql) : database_(database) {
@@ -52,7 +53,7 @@ class Statement {
     return *this;
   }
 
-  // True while there is a row.
+  // Returns true if there is another row.
   bool step() {
     code_ = statement_ != nullptr ? sqlite3_step(statement_) : sqlite3_errcode(database_);
     column_ = 0;
@@ -75,11 +76,11 @@ class Statement {
   int code_ = SQLITE_OK;
 };
 
-// The folder of the file, made where it is missing and, being a person's, for that person only.
-// Designs and what they cost are nobody else's: SQLite gives its other files the same rights.
+// Creates the folder of the file if it is missing. Makes both readable by their owner only, because
+// designs and their costs are private; SQLite gives its other files the same mode.
 void keep_to_owner(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return;  // SQLite says why
+  if (file < 0) return;  // SQLite will report why
   ::fchmod(file, 0600);
   ::close(file);
 }
@@ -125,9 +126,9 @@ struct JobStore::Database {
     const bool held = sqlite3_errcode(handle) == SQLITE_BUSY;
     return {{.code = held ? "serve.state-in-use" : "serve.state",
              .place = {.file = path},
-             .what = held ? "another server keeps its jobs here" : what,
+             .what = held ? "another server keeps its jobs in this file" : what,
              .why = handle != nullptr ? sqlite3_errmsg(handle) : "out of memory",
-             .fix = "--state FILE names another file, --state :memory: keeps nothing"}};
+             .fix = "give another file with --state FILE, or keep nothing with --state :memory:"}};
   }
 
   int format() const {
@@ -156,12 +157,12 @@ Result<std::unique_ptr<JobStore>> JobStore::open(const std::string& path) {
   }
   sqlite3_busy_timeout(database->handle, kBusyMs);
   const int format = database->format();
-  if (format < 0) return std::unexpected(database->fault("this is no state file of Orrery"));
+  if (format < 0) return std::unexpected(database->fault("this is not a state file of Orrery"));
   if (format > kFormat) {
     return fail({.code = "serve.state",
                  .place = {.file = path},
-                 .what = "a later Orrery wrote this state file",
-                 .fix = "--state FILE names another file"});
+                 .what = "a later version of Orrery wrote this state file",
+                 .fix = "give another file with --state FILE"});
   }
   if (sqlite3_exec(database->handle, kSetUp, nullptr, nullptr, nullptr) != SQLITE_OK) {
     return std::unexpected(database->fault("the state file cannot be written"));
@@ -189,7 +190,7 @@ Result<std::int64_t> JobStore::add(const Job& job) {
   row.bind(job.task).bind(job.title).bind(job.request).bind(std::string(to_text(job.state)));
   row.bind(job.created_ms).bind(job.updated_ms).bind(job.candidates).bind(job.done);
   row.bind(job.evaluated).bind(job.checkpoint).bind(job.best).bind(job.result).bind(job.problem);
-  const auto added = database_->run(row, "the job cannot be kept");
+  const auto added = database_->run(row, "the job cannot be stored");
   if (!added) return std::unexpected(added.error());
   return sqlite3_last_insert_rowid(database_->handle);
 }
@@ -201,7 +202,7 @@ Result<void> JobStore::update(const Job& job) {
   row.bind(std::string(to_text(job.state))).bind(job.updated_ms).bind(job.candidates);
   row.bind(job.done).bind(job.evaluated).bind(job.checkpoint).bind(job.best).bind(job.result);
   row.bind(job.problem).bind(job.id);
-  return database_->run(row, "the job cannot be kept");
+  return database_->run(row, "the job cannot be stored");
 }
 
 Result<void> JobStore::remove(std::int64_t id) {

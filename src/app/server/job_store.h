@@ -1,8 +1,8 @@
 // Jobs on disk: a SQLite file that one server holds at a time.
 //
-// Every change is one transaction in write-ahead mode, so a server that is killed leaves the last
-// checkpoint of each job behind; only a power cut may take the last moments too. The store is slow
-// (a file) and small (JobBoard bounds what it holds): the board reads it once and writes through.
+// Every change is one transaction in write-ahead mode, so a killed server leaves the last
+// checkpoint of each job; only a power failure may lose the last moments. The store is slow (a
+// file) and small (JobBoard limits its size): the board reads it once and writes through.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,18 @@
 
 namespace orrery::server {
 
-// The file that is no file: everything is lost with the server.
+// Name of a store without a file: its jobs are lost when the server stops.
 inline constexpr const char* kStoreInMemory = ":memory:";
 
 class JobStore {
  public:
-  // "serve.state-in-use" where another server holds the file, "serve.state" where it cannot be
-  // made, is no state file or was written by a later Orrery.
+  // Opens the store. Fails with "serve.state-in-use" if another server holds the file, or
+  // "serve.state" if it cannot be created, is not a state file or was written by a later Orrery.
   static Result<std::unique_ptr<JobStore>> open(const std::string& path);
   ~JobStore();
 
-  Result<std::vector<Job>> load();           // by id
-  Result<std::int64_t> add(const Job& job);  // the id it got
+  Result<std::vector<Job>> load();           // ordered by id
+  Result<std::int64_t> add(const Job& job);  // returns the id of the job
   Result<void> update(const Job& job);
   Result<void> remove(std::int64_t id);
 

@@ -45,7 +45,7 @@ TEST(JobStore, every_field_of_a_job_is_kept) {
     same(store->load().value().at(0));
     Job blank{.id = store->add({.task = "t", .title = "u", .request = "r"}).value()};
     blank = job, blank.id = 2;
-    blank.created_ms = 0;  // an update does not touch when it was made
+    blank.created_ms = 0;  // an update does not change the time of creation
     ASSERT_TRUE(store->update(blank));
   }
   auto again = JobStore::open(folder.at("jobs.db")).value()->load().value();
@@ -96,7 +96,7 @@ TEST(JobStore, the_file_is_private) {
   namespace fs = std::filesystem;
   const agent::TestFolder folder;
   const std::string path = folder.at("jobs.db");
-  folder.write("jobs.db", "");  // as an older version made it
+  folder.write("jobs.db", "");  // as an older version created it
   fs::permissions(path, fs::perms(0644));
   for (const std::string& file : {path, folder.at("new.db")}) {
     const auto store = JobStore::open(file);

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Brackets open at once, those inside strings not counted.
+// Returns the greatest depth of brackets, not counting those inside strings.
 int depth_of(std::string_view text) {
   int depth = 0;
   int deepest = 0;
@@ -35,7 +35,8 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-// A text, number or flag as the text it would be on a command line; nullopt for anything else.
+// Returns a text, number or flag as it would be written on a command line; nullopt for anything
+// else.
 std::optional<std::string> plain(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
@@ -47,13 +48,13 @@ std::optional<std::string> plain(const Json& value) {
 }  // namespace
 
 struct JsonBody::State {
-  std::shared_ptr<const Json> whole;  // keeps `here` alive
+  std::shared_ptr<const Json> whole;  // owner of the value that `here` points to
   const Json* here = nullptr;
-  std::string path;  // "sweep." inside the field `sweep`
+  std::string path;  // "sweep." for fields inside `sweep`
   std::vector<std::string> asked;
   Diagnostics faults;
 
-  // nullptr where the field is missing or null.
+  // Returns nullptr if the field is missing or null.
   const Json* find(std::string_view name) {
     if (std::ranges::find(asked, name) == asked.end()) asked.emplace_back(name);
     const auto it = here->find(std::string(name));
@@ -88,7 +89,7 @@ struct JsonBody::State {
     if (value.is_string() && std::ranges::count(choices, value.get_ref<const std::string&>()) > 0) {
       return value.get<std::string>();
     }
-    fault(name, "is not one of those it may be", joined(choices));
+    fault(name, "is not one of the values it can have", joined(choices));
     return choices.front();
   }
 
@@ -118,7 +119,7 @@ Result<JsonBody> JsonBody::parse(std::string_view text) {
   if (!whole->is_object()) {
     return fail({.code = "body.json",
                  .what = "the body is not an object",
-                 .fix = "{ \"name\": value, ... }; docs/api/openapi.yaml has the fields"});
+                 .fix = "write { \"name\": value, ... }; docs/api/openapi.yaml has the fields"});
   }
   auto state = std::make_unique<State>();
   state->here = whole.get();

@@ -1,8 +1,9 @@
-// The JSON body of a request, read field by field with every fault collected.
+// The JSON body of a request, read field by field, with all faults collected.
 //
-// Depth is limited before the parser sees the text: it recurses by the level. What is missing, of
-// the wrong kind, out of range or not known becomes a Diagnostic with the field's name, so that a
-// handler reads all it wants, asks once whether there were faults, and never throws.
+// The depth is limited before the parser sees the text, because the parser is recursive. A field
+// that is missing, of the wrong type, out of range or unknown becomes a Diagnostic with the field's
+// name. A handler therefore reads all its fields, asks once whether there were faults, and never
+// throws.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,11 @@
 namespace orrery::server {
 
 inline constexpr int kJsonDepthMax = 32;
-// The most a request may send of a design, and of a name.
+// Longest design, and longest name, that a request may send.
 inline constexpr std::size_t kDesignBytes = 1'000'000;
 inline constexpr std::size_t kNameBytes = 200;
 
-// A number field's range; whole numbers and others alike.
+// Range of a number field.
 struct NumberRange {
   double least = 0;
   double most = 0;
@@ -32,13 +33,14 @@ struct NumberRange {
 
 class JsonBody {
  public:
-  // The fault is "body.json", or "body.depth": what is not JSON at all.
+  // Parses a body. Fails with "body.json" or "body.depth" if it is not usable JSON.
   static Result<JsonBody> parse(std::string_view text);
   ~JsonBody();
   JsonBody(JsonBody&&) noexcept;
   JsonBody& operator=(JsonBody&&) noexcept;
 
-  // A field that must be there; empty, the first choice or the least number stands in where not.
+  // Reads a required field. If it is missing, returns an empty text, the first choice or the
+  // smallest number, and records a fault.
   std::string text(std::string_view name, std::size_t bytes_max);
   std::string choice(std::string_view name, const std::vector<std::string>& choices);
   double number(std::string_view name, NumberRange range);
@@ -52,19 +54,19 @@ class JsonBody {
   std::optional<bool> optional_flag(std::string_view name);
 
   std::vector<std::string> texts(std::string_view name, std::size_t most, std::size_t bytes_max);
-  // An object of texts, numbers and flags, all written as text.
+  // Reads an object of texts, numbers and flags, all returned as text.
   std::map<std::string, std::string> plain_values(std::string_view name, std::size_t most);
 
-  // An object, or a list of them, read by the same rules; its faults join these.
+  // Reads an object, or a list of objects, by the same rules; their faults are added to these.
   bool object(std::string_view name, const std::function<void(JsonBody&)>& read);
   void objects(std::string_view name, std::size_t least, std::size_t most,
                const std::function<void(JsonBody&)>& read);
 
-  // All faults, those of fields that nobody asked for included.
+  // Returns all faults, including fields that the handler never asked for.
   Diagnostics faults() const;
 
  private:
-  struct State;  // the parser's value, the fields asked for and the faults: json_body.cpp
+  struct State;  // parsed value, fields asked for, and faults: json_body.cpp
   explicit JsonBody(std::unique_ptr<State> state);
   void read_below(const State& below, const std::function<void(JsonBody&)>& read);
 

@@ -37,14 +37,14 @@ TEST(JsonBody, faults_have_the_full_path) {
   ASSERT_TRUE(body);
   body->object("a", [](JsonBody& a) { a.object("b", [](JsonBody& b) { b.text("c", 5); }); });
   body->objects("l", 1, 1, [](JsonBody& l) { l.object("d", [](JsonBody& d) { d.text("e", 5); }); });
-  std::string told;
-  for (const Diagnostic& d : body->faults()) told += d.what + '\n';
-  EXPECT_THAT(told, HasSubstr("`a.b.c`"));
-  EXPECT_THAT(told, HasSubstr("`a.x`"));
-  EXPECT_THAT(told, HasSubstr("`l[0].d.e` is not a text"));
+  std::string messages;
+  for (const Diagnostic& d : body->faults()) messages += d.what + '\n';
+  EXPECT_THAT(messages, HasSubstr("`a.b.c`"));
+  EXPECT_THAT(messages, HasSubstr("`a.x`"));
+  EXPECT_THAT(messages, HasSubstr("`l[0].d.e` is not a text"));
 }
 
-// Brackets in a text do not count, wherever its quotes are escaped; those closed before do.
+// Brackets inside a text do not count, even with escaped quotes; those closed before do not either.
 TEST(JsonBody, depth_is_that_of_the_deepest_value) {
   const auto fault = [](const std::string& text) {
     const auto body = JsonBody::parse(text);

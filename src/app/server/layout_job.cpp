@@ -46,7 +46,8 @@ search::LayoutQuestion read_question(JsonBody& body) {
   return q;
 }
 
-// What a workload of a design asks of its fleet, the layout left open but for what is fixed.
+// Returns the query of a training workload on its fleet. The layout is open except for what the
+// request fixes.
 Result<jobs::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
                                             const std::string& workload,
                                             const search::LayoutQuestion& fixed) {
@@ -62,8 +63,9 @@ Result<jobs::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::s
     return std::move(run->query);
   }
   return fail({.code = "search.unknown",
-               .what = workload.empty() ? "no workload of the design trains a transformer"
-                                        : "no workload " + workload + " trains a transformer"});
+               .what = workload.empty()
+                           ? "no workload of the design trains a transformer"
+                           : "there is no workload " + workload + " that trains a transformer"});
 }
 
 Result<jobs::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::LayoutQuestion& q,
@@ -72,7 +74,7 @@ Result<jobs::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::La
   if (design && q.model.empty()) return query_of_design(jobs, *design, workload, q);
   if (!design && !q.model.empty()) return query_of(q, jobs.models.catalog(), nullptr);
   return fail({.code = "body.field",
-               .what = "either `design` or `model` says what is searched",
+               .what = "give either `design` or `model`",
                .fix = "\"model\": \"llama-3-70b\""});
 }
 
@@ -92,7 +94,7 @@ Result<LayoutRequest> read_body(JsonBody& body, const LayoutJobs& jobs) {
   return request;
 }
 
-// A request as it was kept, with the files that its design names.
+// Reads a stored request with the files that its design names.
 Result<LayoutRequest> read_kept(const LayoutJobs& jobs, const std::string& text) {
   auto body = JsonBody::parse(text);
   if (!body) return std::unexpected(body.error());
@@ -100,11 +102,11 @@ Result<LayoutRequest> read_kept(const LayoutJobs& jobs, const std::string& text)
   return read_body(*body, {.models = jobs.models, .files = files});
 }
 
-// One search of the job: its place in the space and what it has found.
+// One search of the job (one GPU count): its position in the search space and its results.
 struct Leg {
   std::unique_ptr<search::LayoutSearch> search;
   int gpus = 0;
-  std::int64_t chunks = 0;  // done
+  std::int64_t chunks = 0;  // finished chunks
   training::SearchResult so_far;
 
   bool done() const { return chunks == search->chunks(); }
@@ -124,7 +126,8 @@ std::string checkpoint_of(const std::vector<Leg>& legs) {
   return text;
 }
 
-// A line that does not fit the leg is passed over: that leg is searched anew.
+// Continues a leg from a line of the checkpoint. Ignores a line that does not fit; that leg is then
+// searched from the start.
 void take_up(Leg& leg, std::string_view line) {
   std::vector<std::int64_t> numbers;
   for (const std::string_view word : split(line, ' ')) {
@@ -172,7 +175,7 @@ std::string best_json(const std::vector<Leg>& legs) {
   return w.text();
 }
 
-// Tells the job how far its legs are, with the time that this run's pace leaves.
+// Reports progress of all legs, with the time left at the pace of this run.
 class Teller {
  public:
   Teller(JobRun& run, const std::vector<Leg>& legs) : run_(run), legs_(legs) {
@@ -213,7 +216,7 @@ class Teller {
   std::int64_t best_index_ = -1;
 };
 
-// False: it was told to stop.
+// Returns false if it was asked to stop.
 bool search_leg(Leg& leg, JobRun& run, Teller& teller) {
   while (!leg.done()) {
     if (run.should_stop()) return false;
@@ -257,7 +260,7 @@ Result<void> run_layout_job(const LayoutJobs& jobs, JobRun& run) {
   bool whole = true;
   for (Leg& leg : legs) {
     whole = whole && search_leg(leg, run, teller);
-    // Half of what holds nothing holds nothing either.
+    // If nothing fits on these GPUs, nothing fits on half of them.
     if (!whole || leg.so_far.best.empty()) break;
   }
   teller.tell();

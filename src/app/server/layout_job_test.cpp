@@ -68,7 +68,7 @@ Json searched(const std::string& request) {
   return j;
 }
 
-// The result of a search with most of the layout fixed, as text.
+// Returns the result of a search with most of the layout fixed, as text.
 std::string layout_found(const std::string& more) {
   const LayoutJobs jobs{machine::known()};
   const std::string request =
@@ -92,7 +92,7 @@ TEST(LayoutJobEdges, every_field_of_a_search_acts) {
   EXPECT_NE(usual, layout_found(R"(,"framework":"torchtitan")"));
 }
 
-// What a job counts is what its searches count together, and what is fixed is fixed.
+// A job's counts are the sums of its searches, and fixed values stay fixed.
 TEST(LayoutJobLaws, counts_are_those_of_the_searches) {
   const Json j = searched(
       R"({"kind":"search-layout","model":"llama-3-8b","gpus":32,"batch":64,"pareto":true,"keep":2,
@@ -129,7 +129,7 @@ TEST(LayoutJobLaws, a_search_takes_a_design_or_a_model) {
   EXPECT_THAT(fault(R"(,"workload":"pretrain")"), HasSubstr("960"));
 }
 
-// A line of a checkpoint that is of another number of GPUs, or beyond the end, is not taken up.
+// A line of a checkpoint for another number of GPUs, or beyond the end, is ignored.
 TEST(LayoutJobLaws, a_foreign_checkpoint_is_ignored) {
   const LayoutJobs jobs{.models = machine::known()};
   const std::string request =
@@ -166,7 +166,7 @@ TEST_F(LayoutJob, an_invalid_request_starts_no_job) {
             "body.unknown");
 }
 
-// Stops the search at many places and lets another board go on; the answer stays the same.
+// Stops the search at many places and continues on another board; the answer stays the same.
 TEST_F(LayoutJob, a_resumed_search_gives_the_same_result) {
   const auto whole = board(kStoreInMemory);
   ASSERT_TRUE(whole->start(layout_job(jobs(), kSearch).value()));
@@ -210,7 +210,7 @@ TEST_F(LayoutJob, a_broken_checkpoint_restarts_the_search) {
 
 LayoutJobs known_layout_jobs() { return {.models = machine::known()}; }
 
-// The title or the fault of a search of llama-3-8b with one more field.
+// Returns the title, or the fault, of a search of llama-3-8b with one more field.
 std::string said_of_search(const std::string& more) {
   const auto job = layout_job(known_layout_jobs(),
                               R"({"kind":"search-layout","model":"llama-3-8b",)" + more + "}");
@@ -260,7 +260,7 @@ TEST(LayoutBounds, a_design_needs_a_training_workload) {
                                 R"({"kind":"search-layout","design":)" + design + more + "}");
     return job ? job->title : fault_text(job.error().front());
   };
-  EXPECT_EQ(said(trains, R"(,"workload":"nobody")"), "search.unknown");
+  EXPECT_EQ(said(trains, R"(,"workload":"no-such")"), "search.unknown");
   EXPECT_THAT(said(trains, ""), HasSubstr(" on 960 x h100-sxm"));
   const auto neither = layout_job(known_layout_jobs(), R"({"kind":"search-layout"})");
   ASSERT_FALSE(neither);
@@ -271,8 +271,8 @@ TEST(LayoutBounds, a_design_needs_a_training_workload) {
   EXPECT_FALSE(both.error().front().code.empty());
 }
 
-// A model of 405 thousand million parameters is in no 4 GPUs: the searches of 2 and of 1 are left
-// out, and their candidates are what is left. What is left takes as long as its share of the pace.
+// A model of 405 billion parameters does not fit on 4 GPUs: the searches of 2 and of 1 are skipped,
+// and the time left covers only the remaining candidates.
 TEST(LayoutBounds, time_left_follows_the_pace) {
   const LayoutJobs jobs = known_layout_jobs();
   const auto board = JobBoard::open(JobStore::open(kStoreInMemory).value(), {});
@@ -309,7 +309,7 @@ TEST(LayoutBounds, a_finished_search_has_no_time_left) {
   EXPECT_EQ(again.job.candidates, first.job.candidates);
 }
 
-// What does not fit sixteen does not fit eight: the halves of nothing are not searched.
+// What does not fit on sixteen GPUs does not fit on eight: smaller counts are not searched.
 TEST(LayoutWords, a_search_stops_if_nothing_fits) {
   const LayoutJobs jobs{machine::known()};
   const std::string request =

@@ -5,7 +5,7 @@
 namespace orrery::server {
 namespace {
 
-// A response that does not say otherwise may do nothing in a browser but style itself.
+// Policy of a response that sets none itself: in a browser it may only style itself.
 constexpr const char* kNoScript =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'";
@@ -24,7 +24,8 @@ net::ServerOptions browser_options() {
                         {"Cross-Origin-Resource-Policy", "same-origin"}},
       .refusal = [](int status, std::string_view what) {
         Response response = problem(status, what);
-        // Too many at once: answers take milliseconds, so a second is enough.
+        // Too many requests at once: answers take milliseconds, so a retry after a second is
+        // enough.
         if (status == 503) response.headers.emplace_back("Retry-After", "1");
         return response;
       }};

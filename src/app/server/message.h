@@ -1,7 +1,7 @@
-// The words of a request and a response, which are net/'s, and what the console adds to them.
+// The request and response types of net/, and what the console adds to them.
 //
-// Handlers turn one into the other and know nothing of sockets, so every route is tested as a
-// function call.
+// Handlers turn a request into a response and know nothing of sockets, so every route is tested as
+// a function call.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ using net::ServerLoad;
 
 Response json_response(std::string body, int status = 200);
 
-// For what a browser may open: headers that let a page do nothing but what it is meant to, and
-// refusals as problem+json.
+// Returns server options for responses that a browser may open: headers that restrict what a page
+// can do, and refusals as problem+json.
 net::ServerOptions browser_options();
 
 }  // namespace orrery::server

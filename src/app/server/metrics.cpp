@@ -9,7 +9,8 @@
 namespace orrery::server {
 namespace {
 
-// Methods are the client's words; what is not one of ours must not become a series or break a line.
+// Returns a method that we serve, or a common word for all others: the text comes from the client
+// and must not create a series or break a line.
 std::string_view known_method(std::string_view method) {
   for (const std::string_view known :
        {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}) {

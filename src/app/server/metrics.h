@@ -1,4 +1,4 @@
-// Counters of the requests in Prometheus' text format (version 0.0.4), for GET /metrics.
+// Request counters in Prometheus' text format (version 0.0.4), for GET /metrics.
 #pragma once
 
 #include <array>
@@ -24,17 +24,17 @@ struct Gauge {
 
 class Metrics {
  public:
-  // `route` is a pattern of the router, so that the number of series is bounded.
+  // Counts a request. `route` is a pattern of the router, so that the number of series is bounded.
   void count(std::string_view route, std::string_view method, int status, double seconds);
-  // The counters, then the gauges; gauges of one name stand together.
+  // Returns the counters, then the gauges; gauges of the same name are grouped.
   std::string text(const std::vector<Gauge>& gauges) const;
 
  private:
-  // From the 30 ms of a review outwards, in seconds.
+  // Upper bounds of the histogram in seconds, around the 30 ms of a review.
   static constexpr std::array<double, 12> kBounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                                      0.1,   0.25,   0.5,   1,    2.5,   5};
   struct Latency {
-    std::array<std::int64_t, kBounds.size()> below{};  // of each bound, not cumulated
+    std::array<std::int64_t, kBounds.size()> below{};  // requests per bucket, not cumulative
     std::int64_t count = 0;
     double sum = 0;
   };
@@ -44,7 +44,7 @@ class Metrics {
   std::map<std::string, Latency> latencies_;
 };
 
-// Memory of this process that is in use now; 0 where the system does not say.
+// Returns the memory in use by this process in bytes; 0 if the system does not say.
 double resident_bytes();
 
 }  // namespace orrery::server

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A histogram: buckets count from below, the last one counts all, the sum is of the times.
+// A histogram: buckets are cumulative, the last one counts all, and the sum is that of the times.
 TEST(Metrics, buckets_are_cumulative_and_inclusive) {
   Metrics m;
   m.count("/r", "GET", 200, 0.001);

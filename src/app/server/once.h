@@ -1,5 +1,5 @@
-// Texts that take seconds to make and never change: made once, when first asked for, by a thread of
-// their own, while whoever asks is told to come again.
+// Texts that take seconds to compute and never change. Each is computed once, by a thread of its
+// own, when first requested; until it is ready, requests are asked to retry.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@ namespace orrery::server {
 
 class OnceTexts {
  public:
-  // nullopt: not ready after `patience`. `make` runs once a name, however many ask.
+  // Returns the text, or nullopt if it is not ready after `patience`. `make` runs once per name,
+  // for any number of requests.
   std::optional<Result<std::string>> get(const std::string& name,
                                          const std::function<Result<std::string>()>& make,
                                          std::chrono::milliseconds patience);

@@ -31,8 +31,9 @@ Response problem(int status, std::string_view title, const Diagnostics& diagnost
 
 Response refused_body(const Diagnostics& diagnostics, std::string_view title) {
   const bool shape = !diagnostics.empty() && diagnostics.front().code.starts_with("body.");
-  return shape ? problem(400, "the body is not what this address takes", diagnostics)
-               : problem(422, title, diagnostics);
+  return shape
+             ? problem(400, "the body does not have the form that this address takes", diagnostics)
+             : problem(422, title, diagnostics);
 }
 
 }  // namespace orrery::server

@@ -1,4 +1,5 @@
-// Faults as RFC 7807 "application/problem+json", with the diagnostics a person needs to mend them.
+// Faults as RFC 7807 "application/problem+json", with the diagnostics that a user needs to correct
+// them.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,8 @@ namespace orrery::server {
 
 Response problem(int status, std::string_view title, const Diagnostics& diagnostics = {});
 
-// 400 where the body is not of its shape (codes "body.*"), 422 where what it says has faults.
+// Returns 400 if the body does not have the right shape (codes "body.*"), 422 if its contents have
+// faults.
 Response refused_body(const Diagnostics& diagnostics, std::string_view title);
 
 }  // namespace orrery::server

@@ -8,8 +8,8 @@
 namespace orrery::server {
 namespace {
 
-// What the kept parts depend on: all of the design but the fields that are blanked here. Where the
-// author wrote it does not count, and would be the dearest part to copy.
+// Returns what the kept parts depend on: the design without the fields that are blanked here.
+// Positions in the source do not matter and would be the most expensive part to copy.
 design::Design machines_of(design::Design& design) {
   design::PlaceMap places = std::exchange(design.places, {});
   design::Design machines = design;

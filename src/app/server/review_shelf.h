@@ -1,10 +1,10 @@
-// Reviews kept for the next keystroke.
+// Recent reviews, kept for the next edit.
 //
 // Most of a review's time goes into the steps of its training runs, its services and the build
-// schedule. None of them depends on the design's names, its money or its goals, so a design that
-// differs from a kept one in these alone takes them over and gets the same verdict, to the byte,
-// several times sooner. The shelf holds the few designs that were asked about last. A design that
-// names files is reviewed anew each time, since a file may have changed under its name.
+// schedule. None of them depends on names, money or goals. A design that differs from a kept one
+// only in these reuses those parts and gets the same verdict, to the byte, several times sooner.
+// The shelf holds the designs that were requested last. A design that names files is always
+// reviewed in full, because a file may have changed.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,14 @@ class ReviewShelf {
  public:
   explicit ReviewShelf(const machine::Models& models) : models_(models) {}
 
-  // As review(design, models) and run_stages(design, models); from any thread.
+  // Same results as review(design, models) and run_stages(design, models); callable from any
+  // thread.
   verdict::Verdict review(design::Design design);
   std::shared_ptr<const review::Review> stages(design::Design design);
 
  private:
   struct Kept {
-    design::Design machines;  // without its names, its money and its goals
+    design::Design machines;  // the design without names, money and goals
     std::shared_ptr<const review::Review> stages;
   };
   std::shared_ptr<const review::Review> find(const design::Design& machines);
@@ -39,7 +40,7 @@ class ReviewShelf {
 
   const machine::Models& models_;
   std::mutex mutex_;
-  std::list<Kept> kept_;  // asked about last first
+  std::list<Kept> kept_;  // most recently used first
 };
 
 }  // namespace orrery::server

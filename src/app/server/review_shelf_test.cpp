@@ -25,7 +25,7 @@ design::Design shelf_design(int count, const std::string& name = "small") {
       .value();
 }
 
-// A review answers for the design that was asked, also where its parts were taken over.
+// A review has the requested name and goals even if its parts were reused.
 TEST(ReviewShelf, a_review_answers_with_the_requested_name_and_goals) {
   ReviewShelf shelf(machine::known());
   EXPECT_EQ(shelf.stages(shelf_design(2))->machine->design().name, "small");
@@ -38,8 +38,8 @@ TEST(ReviewShelf, a_review_answers_with_the_requested_name_and_goals) {
   EXPECT_EQ(shelf.stages(shelf_design(3))->machine->design().fleet[0].count, 3);
 }
 
-// Asked about again with other names, money, goals, machines or work, every template gets the
-// verdict that it would have got alone. Without ORRERY_FULL every third one is.
+// Every template gets the same verdict again after changes of names, money, goals, machines or work
+// as it gets alone. Without ORRERY_FULL, every third template is tested.
 TEST(ReviewShelf, a_cached_review_equals_a_new_one) {
   ReviewShelf shelf(machine::known());
   const std::size_t step = std::getenv("ORRERY_FULL") != nullptr ? 1 : 3;

@@ -35,17 +35,21 @@ std::optional<PathValues> match(std::string_view pattern, std::string_view path)
 }
 
 Response method_not_allowed(const std::string& allowed) {
-  Response response = problem(405, "this address takes " + allowed);
+  Response response = problem(405, "this address accepts " + allowed);
   response.headers.emplace_back("Allow", allowed);
   return response;
+}
+
+// A HEAD request is answered as its GET, without the body.
+std::string_view method_of(const Request& request) {
+  return request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
 }
 
 }  // namespace
 
 RequestRouter::Answer RequestRouter::answer(const Request& request) const {
   const std::string_view path = path_of(request);
-  std::string_view method = request.method;
-  if (method == "HEAD") method = "GET";
+  const std::string_view method = method_of(request);
   std::string allowed;
   std::string_view pattern;
   for (const Route& route : routes_) {
@@ -61,8 +65,7 @@ RequestRouter::Answer RequestRouter::answer(const Request& request) const {
 
 std::string_view RequestRouter::pattern_of(const Request& request) const {
   const std::string_view path = path_of(request);
-  std::string_view method = request.method;
-  if (method == "HEAD") method = "GET";
+  const std::string_view method = method_of(request);
   for (const Route& route : routes_) {
     if (route.method == method && match(route.pattern, path)) return route.pattern;
   }

@@ -1,8 +1,8 @@
-// Which function answers which address: a table of methods and patterns.
+// Maps addresses to functions: a table of methods and patterns.
 //
-// A pattern is a path whose parts in braces take any one part ("/api/v1/jobs/{id}"). Parts are
-// compared as sent: ids are lower case with hyphens, so nothing that would need decoding, and no
-// "..", names anything. docs/api/openapi.yaml lists the same addresses; a test compares both.
+// A pattern is a path whose parts in braces match any one part ("/api/v1/jobs/{id}"). Parts are
+// compared as sent: ids are lower case with hyphens, so nothing that needs decoding, and no "..",
+// is a valid name. docs/api/openapi.yaml lists the same addresses; a test compares both.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace orrery::server {
 
-using PathValues = std::vector<std::string>;  // of the parts in braces, in their order
+using PathValues = std::vector<std::string>;  // values of the parts in braces, in order
 
 struct Route {
-  std::string method;  // GET answers HEAD too
+  std::string method;  // GET also serves HEAD
   std::string pattern;
   std::function<Response(const Request&, const PathValues&)> answer;
 };
@@ -29,11 +29,12 @@ class RequestRouter {
 
   struct Answer {
     Response response;
-    std::string_view pattern;  // of the address; empty where there is none
+    std::string_view pattern;  // pattern of the address; empty if there is none
   };
-  // 404 where no pattern fits, 405 with Allow where one does and the method does not.
+  // Answers a request: 404 if no pattern fits, 405 with Allow if the pattern fits but not the
+  // method.
   Answer answer(const Request& request) const;
-  // The pattern that answers the request; empty where none does.
+  // Returns the pattern that answers the request; empty if there is none.
   std::string_view pattern_of(const Request& request) const;
 
   std::span<const Route> routes() const { return routes_; }

@@ -1,4 +1,4 @@
-// A design in, an answer out. The design may name the files that the served design names.
+// Routes that take a design. The design may name the files that the served design names.
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -64,16 +64,15 @@ Result<std::string> edited(const Request& request, const Console& console) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "edit").field("text", after->text);
   w.field("kept_format", !after->rewritten);
-  w.field("note", after->rewritten ? "the file was written anew in canonical form; its comments "
-                                     "and its own order are gone"
+  w.field("note", after->rewritten ? "the file was rewritten in canonical form: its comments and "
+                                     "the order of its keys are lost"
                                    : "");
   w.end_object();
   return w.text() + '\n';
 }
 
-// The prices of the edits that the review of a design offers, each applied to the text as the
-// console would. The shelf keeps the reviews, so that the next request after a fix finds its own
-// there.
+// Prices the edits that the review of a design offers, each applied to the text as the console
+// would. The shelf keeps those reviews, so that the next request after a fix is fast.
 Response prices(const Request& request, const Console& console) {
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
@@ -93,7 +92,7 @@ Response prices(const Request& request, const Console& console) {
       report::prices_view_json(*console.reviews().stages(std::move(*design)), changed));
 }
 
-// Writes the text into the file that is served, where that still holds what the page began with.
+// Writes a text to the served file, if that still holds the text that the page was loaded with.
 Response save(const Request& request, const Console& console) {
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
@@ -101,11 +100,11 @@ Response save(const Request& request, const Console& console) {
   const std::string before = body->text("before", kDesignBytes);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
   const auto& setting = console.setting();
-  if (!setting.save) return problem(409, "no file is served here: save a copy instead");
+  if (!setting.save) return problem(409, "this server has no file to save to: save a copy instead");
   const auto served = setting.served();
-  if (!served) return problem(409, "the file cannot be read any more", served.error());
+  if (!served) return problem(409, "the file can no longer be read", served.error());
   if (served->text != before && served->text != text) {
-    return problem(409, "the file was changed by somebody else meanwhile; it is left as it is");
+    return problem(409, "the file was changed by another program; it was not overwritten");
   }
   console.files().will_save(text);
   if (const auto saved = setting.save(text); !saved) {
@@ -171,9 +170,9 @@ Response report(const Request& request, const Console& console) {
   return verdict ? in_format(*verdict, format, explain) : refused_body(verdict.error(), kFaults);
 }
 
-// A body that is a design and the answer to one question about it.
+// Answers one question about a design.
 using DesignView = std::function<Result<std::string>(design::Design design)>;
-// Reads what else the body has and gives the question it asks.
+// Reads the remaining fields of the body and returns the question.
 using ReadView = std::function<DesignView(JsonBody& body)>;
 
 Response view(const Request& request, const Console& console, const ReadView& read_view) {
@@ -222,7 +221,7 @@ Response hall(const Request& request, const Console& console) {
   });
 }
 
-// A workload of a design, by one of the views that take its name.
+// Answers about one workload of a design, by one of the views that take its name.
 Response of_workload(const Request& request, const Console& console,
                      decltype(&report::training_view_json) answer) {
   return view(request, console, [&console, answer](JsonBody& body) -> DesignView {
@@ -233,7 +232,8 @@ Response of_workload(const Request& request, const Console& console,
   });
 }
 
-// Its requests are simulated: that ends when the client leaves, or takes too much.
+// Answers with simulated requests. The simulation ends if the client leaves or if it takes too much
+// CPU time.
 Response serving(const Request& request, const Console& console) {
   return view(request, console, [&](JsonBody& body) -> DesignView {
     const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
@@ -251,7 +251,8 @@ struct SentDesign {
 
 struct SentDesigns {
   std::vector<SentDesign> designs;
-  bool same_workloads = false;  // those of the first in all, where they can run there
+  bool same_workloads = false;  // use the workloads of the first design in all of them, if they can
+                                // run there
 };
 
 SentDesigns sent_designs(JsonBody& body) {
@@ -264,7 +265,7 @@ SentDesigns sent_designs(JsonBody& body) {
   return sent;
 }
 
-// The file of a fault is the name under which its design was sent.
+// Reads the designs. A fault's file is the name under which its design was sent.
 Result<std::vector<report::NamedDesign>> read_designs(const SentDesigns& sent,
                                                       const Console& console) {
   std::vector<report::NamedDesign> designs;
@@ -286,7 +287,7 @@ Result<std::vector<report::NamedDesign>> read_designs(const SentDesigns& sent,
   return designs;
 }
 
-// A comparison of the designs sent, answered with what is made of it.
+// Compares the designs sent, and answers with what `make` returns.
 Response compared(const SentDesigns& sent, const Console& console,
                   const std::function<Response(const report::Comparison&)>& answer) {
   auto designs = read_designs(sent, console);

@@ -42,15 +42,15 @@ TEST_F(RoutesDesignConsole, edit_fields_have_length_limits) {
   EXPECT_THAT(edit(256, 10'001), AllOf(HasSubstr("body.field"), HasSubstr("`value`")));
   EXPECT_THAT(edit(500, 1), HasSubstr("edit.path"));
   EXPECT_THAT(edit(501, 1), AllOf(HasSubstr("body.field"), HasSubstr("`path`")));
-  const Json anew = Json::parse(
+  const Json rewritten = Json::parse(
       ask("POST", "/api/v1/edit",
           "{\"design\":" + json_escaped(std::string(kSmallDesign) + "description: |\n  a\n  b\n") +
               R"(,"path":"description","value":"c"})")
           .body);
-  EXPECT_EQ(anew["kind"], "edit");
-  EXPECT_FALSE(anew["kept_format"]);
-  EXPECT_FALSE(anew["note"].empty());
-  EXPECT_THAT(anew["text"].get<std::string>(), HasSubstr("description: c\n"));
+  EXPECT_EQ(rewritten["kind"], "edit");
+  EXPECT_FALSE(rewritten["kept_format"]);
+  EXPECT_FALSE(rewritten["note"].empty());
+  EXPECT_THAT(rewritten["text"].get<std::string>(), HasSubstr("description: c\n"));
 }
 
 TEST_F(RoutesDesignConsole, a_file_is_saved_unless_changed_elsewhere) {
@@ -74,7 +74,7 @@ TEST_F(RoutesDesignConsole, a_file_is_saved_unless_changed_elsewhere) {
   EXPECT_EQ(refusal("POST", "/api/v1/save", save("new", "x")), "409");
 }
 
-// A report is in the form that was asked for, and says so.
+// A report has the requested format, and its content type says so.
 TEST_F(RoutesDesignConsole, a_report_has_the_content_type_of_its_format) {
   const auto kind = [this](const std::string& format) {
     const Response r =
@@ -141,7 +141,7 @@ TEST_F(RoutesDesignRoute, a_report_explains_if_asked) {
   EXPECT_THAT(text(R"(,"format":"text")"), Not(HasSubstr("\nwhy ")));
 }
 
-// Twice the bytes take about twice as long; the network and the detail are those asked for.
+// Twice the bytes take about twice as long; network and detail are the requested ones.
 TEST_F(RoutesDesignRoute, every_fabric_option_acts) {
   const auto view = [this](const char* more) {
     return json("/api/v1/fabric", body_of("superpod-h100", more));

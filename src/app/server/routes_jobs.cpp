@@ -1,4 +1,4 @@
-// Jobs: started, listed, watched, cancelled.
+// Routes of jobs: start, list, watch, cancel.
 #include <algorithm>
 
 #include "app/server/console.h"
@@ -8,7 +8,7 @@
 namespace orrery::server {
 namespace {
 
-Response no_such_job() { return problem(404, "there is no job of this number"); }
+Response no_such_job() { return problem(404, "there is no job with this number"); }
 
 std::optional<std::int64_t> id_of(const std::string& text) {
   const auto id = parse_integer(text);
@@ -29,15 +29,15 @@ Response show_job(const std::optional<Job>& job) {
   return job ? json_response(job_json(*job, JobDetail::full) + '\n') : no_such_job();
 }
 
-// An event is lines, so the breaks between the tokens of the JSON become blanks; those inside its
-// texts are escaped and stay.
+// Formats an event. An event is made of lines, so line breaks between JSON tokens become blanks;
+// those inside texts are escaped and stay.
 std::string event_text(std::string_view name, const Job& job) {
   std::string data = job_json(job, job.has_ended() ? JobDetail::full : JobDetail::brief);
   std::ranges::replace(data, '\n', ' ');
   return "event: " + std::string(name) + "\ndata: " + data + "\n\n";
 }
 
-// What has changed since it was last asked; the end after the job's.
+// Returns the changes of a job since the last call; ends after the job does.
 class JobEvents {
  public:
   JobEvents(const JobBoard& board, std::int64_t id) : board_(board), id_(id) {}
@@ -45,7 +45,7 @@ class JobEvents {
   std::optional<std::string> operator()() {
     if (told_end_) return std::nullopt;
     const auto job = board_.find(id_);
-    if (!job) return std::nullopt;  // removed meanwhile
+    if (!job) return std::nullopt;  // removed in the meantime
     if (job->has_ended()) {
       told_end_ = true;
       return event_text("done", *job);

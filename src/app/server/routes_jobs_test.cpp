@@ -36,35 +36,35 @@ TEST_F(RoutesJobsRoute, the_job_list_is_brief) {
   EXPECT_EQ(ask("GET", "/api/v1/jobs/2").status, 404);
 }
 
-// As many progress events as there was progress, each brief; then the end, once, with the result.
+// There is one brief event per progress report; then one end event with the result.
 TEST_F(RoutesJobsRoute, job_events_end_with_the_job) {
   ask("POST", "/api/v1/jobs", R"({"kind":"search-layout","model":"llama-3-70b","gpus":256})");
   const Response watched = ask("GET", "/api/v1/jobs/1/events");
   ASSERT_TRUE(watched.events);
-  std::vector<std::string> told;
+  std::vector<std::string> messages;
   std::optional<std::string> text;
   for (int i = 0; i < 30'000 && (text = watched.events()); ++i) {
     if (text->empty()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     } else {
-      told.push_back(*text);
+      messages.push_back(*text);
     }
   }
   EXPECT_FALSE(text);
-  ASSERT_FALSE(told.empty());
+  ASSERT_FALSE(messages.empty());
   std::int64_t done = -1;
   std::string state;
-  for (std::size_t i = 0; i + 1 < told.size(); ++i) {
-    ASSERT_THAT(told[i], testing::StartsWith("event: progress\ndata: "));
-    const Json j = Json::parse(told[i].substr(told[i].find("data: ") + 6));
+  for (std::size_t i = 0; i + 1 < messages.size(); ++i) {
+    ASSERT_THAT(messages[i], testing::StartsWith("event: progress\ndata: "));
+    const Json j = Json::parse(messages[i].substr(messages[i].find("data: ") + 6));
     EXPECT_TRUE(j["done"] > done || j["state"] != state);
     EXPECT_TRUE(j["result"].is_null());
     done = j["done"], state = j["state"];
   }
-  EXPECT_THAT(told.back(), testing::StartsWith("event: done\ndata: "));
-  EXPECT_FALSE(Json::parse(told.back().substr(18))["result"].is_null());
-  EXPECT_EQ(std::ranges::count_if(told, [](const auto& t) { return t.starts_with("event: d"); }),
-            1);
+  EXPECT_THAT(messages.back(), testing::StartsWith("event: done\ndata: "));
+  EXPECT_FALSE(Json::parse(messages.back().substr(18))["result"].is_null());
+  EXPECT_EQ(
+      std::ranges::count_if(messages, [](const auto& t) { return t.starts_with("event: d"); }), 1);
 }
 
 TEST_F(RoutesJobsRoute, a_full_board_answers_503) {

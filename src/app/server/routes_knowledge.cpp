@@ -1,4 +1,5 @@
-// What Orrery knows whatever the design: schema, templates, catalog, rules, accuracy.
+// Routes to what Orrery knows independently of a design: schema, templates, catalog, rules,
+// accuracy.
 #include <algorithm>
 
 #include "app/server/assets.h"
@@ -24,7 +25,7 @@ Response session(const Console& console) {
   const ConsoleSetting& setting = console.setting();
   const Result<ServedDesign> served = setting.served();
   if (!served) return problem(422, "the served design cannot be read", served.error());
-  // A design with faults is a session too: the page shows the text and asks for its review.
+  // A design with faults has a session too: the page shows the text and asks for its review.
   const Result<design::Design> design =
       design_text::read_design(served->text, setting.catalog(),
                                {.file = served->file, .read_file = console.files().reader()});
@@ -50,7 +51,7 @@ Response templates() {
 
 Response template_named(const std::string& name) {
   const auto found = design_text::find_template(name);
-  if (!found) return problem(404, "there is no template of this name");
+  if (!found) return problem(404, "there is no template with this name");
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "template").field("name", found->name);
   w.field("summary", found->summary).field("text", found->text).end_object();
@@ -61,7 +62,7 @@ Response catalog(const ConsoleSetting& setting, const PathValues& values) {
   const auto part = [&values](std::size_t i) { return i < values.size() ? values[i] : ""; };
   auto found = report::catalog_view_json(*setting.models.knowledge, part(0), part(1));
   return found ? json_response(std::move(*found))
-               : problem(404, "the catalog has nothing of this name");
+               : problem(404, "the catalog has nothing with this name");
 }
 
 Response glossary(const ConsoleSetting& setting) {
@@ -70,12 +71,13 @@ Response glossary(const ConsoleSetting& setting) {
                  : problem(500, "the glossary cannot be read", entries.error());
 }
 
-// The scores of some kinds take seconds: whoever asks first is told to come again.
+// Returns the accuracy of a kind. Some take seconds to compute; until then the client is asked to
+// retry.
 Response accuracy(const Console& console, const std::string& kind) {
   const auto kinds = report::accuracy_kinds();
   if (std::ranges::find(kinds, std::string_view(kind), &report::AccuracyKind::name) ==
       kinds.end()) {
-    return problem(404, "no rows of this kind are published");
+    return problem(404, "there are no published rows of this kind");
   }
   const auto text = console.accuracy().get(
       kind,

@@ -1,4 +1,4 @@
-// The console's page and files, and what watches the server.
+// Routes to the console's page and files, and to the server's health and metrics.
 #include <fmt/core.h>
 
 #include "app/server/assets.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kHtml = "text/html; charset=utf-8";
 
-// A person reads this one, so the faults are a page too.
+// Returns the faults as a page, because users open this address.
 Response fault_page(const Diagnostics& diagnostics) {
   report::Document page;
   page.heading(1, "The design has errors");
@@ -21,7 +21,7 @@ Response fault_page(const Diagnostics& diagnostics) {
   return {.status = 422, .content_type = kHtml, .body = to_html(page)};
 }
 
-// What a binary without the console shows: the review of the served design.
+// Returns the review of the served design, for a binary without the console.
 Response plain_page(const Console& console) {
   const ConsoleSetting& setting = console.setting();
   const Result<ServedDesign> served = setting.served();
@@ -40,24 +40,24 @@ std::vector<Gauge> gauges_of(const Console& console) {
   std::vector<Gauge> gauges = {{.name = "orrery_build_info",
                                 .labels = {{"version", console.setting().version}},
                                 .value = 1,
-                                .help = "The version that runs."},
+                                .help = "Version of the running server."},
                                {.name = "orrery_http_abandoned_total",
                                 .value = number(load.abandoned.load()),
-                                .help = "Requests dropped because the client had gone.",
+                                .help = "Requests dropped because the client had disconnected.",
                                 .type = "counter"},
                                {.name = "orrery_http_connections",
                                 .value = number(load.connections.load()),
                                 .help = "Open connections."},
                                {.name = "orrery_http_malformed_total",
                                 .value = number(load.malformed.load()),
-                                .help = "What came was too large or not HTTP.",
+                                .help = "Input that was too large or was not HTTP.",
                                 .type = "counter"},
                                {.name = "orrery_http_requests_in_flight",
                                 .value = number(load.requests.load()),
-                                .help = "Requests waiting for a handler or in one."},
+                                .help = "Requests that wait for a handler or are in one."},
                                {.name = "orrery_http_streams",
                                 .value = number(load.streams.load()),
-                                .help = "Open streams of events."}};
+                                .help = "Open event streams."}};
   const auto counts = console.jobs().count_by_state();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     gauges.push_back({.name = "orrery_jobs",
@@ -67,13 +67,13 @@ std::vector<Gauge> gauges_of(const Console& console) {
   }
   gauges.push_back({.name = "orrery_process_resident_bytes",
                     .value = resident_bytes(),
-                    .help = "Memory of the server in use."});
+                    .help = "Memory in use by the server."});
   return gauges;
 }
 
 Response asset(const Request& request, const std::string& name) {
   std::optional<Response> found = console_asset(request, name);
-  return found ? std::move(*found) : problem(404, "the console has no file of this name");
+  return found ? std::move(*found) : problem(404, "the console has no file with this name");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ using RoutesPageConsole = ConsoleTest;
 using RoutesPagePage = ServerEdges;
 using testing::HasSubstr;
 
-// A person reads it: with the console its page, which asks for the review; else the faults.
+// Users open this address: with the console it is the console's page, otherwise a page with the
+// faults.
 TEST_F(RoutesPagePage, a_design_with_faults_has_a_page) {
   const Response broken = asked("GET", "/");
   EXPECT_THAT(broken.content_type, HasSubstr("text/html"));

@@ -1,4 +1,4 @@
-// Runs in simulated time: started as jobs, looked at in time, taken home as files.
+// Routes of simulated runs: started as jobs, viewed over time, downloaded as files.
 #include "app/server/console.h"
 #include "app/server/problem.h"
 #include "core/base/text.h"
@@ -9,24 +9,24 @@
 namespace orrery::server {
 namespace {
 
-// A job that simulated and has something to show.
+// Returns a simulation job that has results.
 std::optional<Job> run_of(const Console& console, const std::string& text) {
   const auto id = parse_integer(text);
   auto job = id && *id > 0 ? console.jobs().find(*id) : std::nullopt;
   return job && job->task == kRunTask && !job->result.empty() ? job : std::nullopt;
 }
 
-Response no_such_run() { return problem(404, "there is no run of this number that is done"); }
+Response no_such_run() { return problem(404, "there is no finished run with this number"); }
 
 using RunText = std::string (*)(const run::Run& run);
 
-// What the first replication wrote down, in one of its forms.
+// Returns the record of the first replication in one of its formats.
 Response in_time(const Console& console, const std::string& id, RunText text,
                  const std::string& type) {
   const auto job = run_of(console, id);
   if (!job) return no_such_run();
   const auto run = console.run_jobs().first_replication(*job);
-  if (!run) return problem(404, "the design of this run is not read any more", run.error());
+  if (!run) return problem(404, "the design of this run can no longer be read", run.error());
   return {.content_type = type, .body = text(**run)};
 }
 
@@ -34,7 +34,7 @@ Response hall_of(const Console& console, const std::string& id) {
   const auto job = run_of(console, id);
   if (!job) return no_such_run();
   auto design = console.run_jobs().design_of(*job);
-  if (!design) return problem(404, "the design of this run is not read any more", design.error());
+  if (!design) return problem(404, "the design of this run can no longer be read", design.error());
   return json_response(report::hall_view_json(*console.reviews().stages(std::move(*design))));
 }
 

@@ -1,5 +1,5 @@
-// How an object store stands that runs elsewhere: its own words, read field by field and said again
-// in the shape of the contract, so that the page meets no other.
+// Routes to the status of an object store that runs elsewhere. Its answer is read field by field
+// and written again in the shape of the contract, so that the page sees no other shape.
 #include <algorithm>
 #include <array>
 
@@ -11,8 +11,8 @@
 namespace orrery::server {
 namespace {
 
-constexpr std::size_t kRowsMax = 1'000'000;  // of drives and buckets, that are read
-constexpr std::size_t kBucketsShown = 200;   // the largest
+constexpr std::size_t kRowsMax = 1'000'000;  // limit of drives and buckets read
+constexpr std::size_t kBucketsShown = 200;   // the largest are shown
 constexpr std::size_t kPlaceBytes = 4096;
 constexpr NumberRange kCount{0, 9e15};
 constexpr NumberRange kFewOrLess{-255, 255};
@@ -52,7 +52,7 @@ void tell_drives(JsonWriter& to, JsonBody& status) {
   to.end_array();
 }
 
-// The largest first; of the others what they come to.
+// Writes the largest buckets, and the total of the others.
 void tell_buckets(JsonWriter& to, JsonBody& status) {
   struct Bucket {
     std::string name;
@@ -80,7 +80,7 @@ void tell_buckets(JsonWriter& to, JsonBody& status) {
 
 void tell_object(JsonWriter& to, JsonBody& status, const char* key,
                  std::span<const char* const> names) {
-  std::vector<std::int64_t> counts(names.size());  // none where it says nothing of them
+  std::vector<std::int64_t> counts(names.size());  // none if the status has no counts
   status.object(key, [&](JsonBody& body) {
     std::ranges::transform(names, counts.begin(), [&](auto name) { return count_of(body, name); });
   });
@@ -118,7 +118,7 @@ Response store_state(const ConsoleSetting& setting) {
   if (!said) return without("silent", said.error().front().what);
   Result<JsonBody> status = JsonBody::parse(*said);
   const std::string id = status ? status->text("store", kNameBytes) : "";
-  if (id.empty()) return without("silent", "what answers there is no store");
+  if (id.empty()) return without("silent", "the server at this address is not a store");
   return store_said(to, id, *status);
 }
 

@@ -31,7 +31,7 @@ Result<Seconds> span_of(const std::string& text) {
   const auto span = parse_quantity<Seconds>(text);
   if (span && *span >= kSimulatedMin && *span <= kSimulatedMax) return *span;
   return fail({.code = "simulate.usage",
-               .what = "not a span to simulate: " + text,
+               .what = "not a length of time: " + text,
                .fix = "\"span\": \"30 d\"; from 1 s to 10 y"});
 }
 
@@ -53,7 +53,7 @@ Result<RunRequest> read_body(JsonBody& body, const machine::Models& models,
   return RunRequest{.design = std::move(*design), .options = options};
 }
 
-// A request as it was kept, with the files that its design names.
+// Reads a stored request with the files that its design names.
 Result<RunRequest> read_kept(const std::string& text, const machine::Models& models) {
   auto body = JsonBody::parse(text);
   if (!body) return std::unexpected(body.error());
@@ -61,7 +61,7 @@ Result<RunRequest> read_kept(const std::string& text, const machine::Models& mod
   return read_body(*body, models, files);
 }
 
-// How far the replications are, and how long the rest takes at this pace.
+// Reports how many replications are done, and the time left at this pace.
 class Teller {
  public:
   explicit Teller(JobRun& run, int replications) : run_(run) {
@@ -70,7 +70,7 @@ class Teller {
     run_.job.evaluated = 0;
   }
 
-  // False: it was told to stop.
+  // Returns false if it was asked to stop.
   bool part() {
     Job& job = run_.job;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
@@ -111,7 +111,7 @@ Result<void> RunJobs::work(JobRun& run) const {
   const machine::Machine machine = jobs::build_machine(std::move(request->design), models_);
   const run::Simulation simulation(machine, request->options);
   Teller teller(run, request->options.replications);
-  // One thread: the others answer requests.
+  // One thread only: the others serve requests.
   const auto done = replicate_all(simulation, {.threads = 1,
                                                .part = [&teller] { return teller.part(); },
                                                .whole = [&teller] { teller.replication(); }});

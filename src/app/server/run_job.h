@@ -1,9 +1,9 @@
-// A run in simulated time as a job: a request in, its title, its replications one after the other.
+// A simulated run as a job: its request, its title, and its replications one after the other.
 //
 // The job keeps what `orrery simulate --format json` prints. Its timeline is not kept: the same
-// seed gives the same bytes, so the first replication is run again when somebody looks, and the
-// last few that were looked at stay in memory. A run that a server's end interrupted begins anew
-// with the next one.
+// seed gives the same bytes, so the first replication runs again when a user views it, and the last
+// few viewed stay in memory. A run that was interrupted by the end of a server starts from the
+// beginning in the next one.
 #pragma once
 
 #include <deque>
@@ -22,15 +22,15 @@ inline constexpr const char* kRunTask = "simulate";
 
 class RunJobs {
  public:
-  // `files` gives those that a design in a request may name.
+  // `files` reads the files that a design in a request may name.
   explicit RunJobs(const machine::Models& models, catalog::ReadFile files = nullptr)
       : models_(models), files_(std::move(files)) {}
 
-  // Everything that can be wrong with a request is found here, before there is a job.
+  // Checks a request completely and returns the job for it, or all faults.
   Result<Job> job_of(const std::string& request) const;
   Result<void> work(JobRun& run) const;
 
-  // The first replication of a job's run, with all it wrote down.
+  // Returns the first replication of a job's run with its full record.
   Result<std::shared_ptr<const run::Run>> first_replication(const Job& job) const;
   Result<design::Design> design_of(const Job& job) const;
 

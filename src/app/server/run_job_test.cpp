@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::Not;
 
-// A store of an earlier program may hold a request that this one refuses.
+// The job store of an earlier version may contain a request that this version refuses.
 TEST(RunJobEdges, an_outdated_request_fails_its_job) {
   const RunJobs runs(machine::known());
   for (const char* request : {"{}", "", "{\"design\":\"orrery: 1\"}"}) {
@@ -85,7 +85,7 @@ TEST(KeptRuns, seeds_and_replications_have_bounds) {
   EXPECT_EQ(said(",\"span\":\"" + std::string(201, '1') + "\""), "body.field span");
 }
 
-// At the last part, one is left of as many as there are: it takes what one of those before it took.
+// At the last part, the time left is the mean time of the parts before it.
 TEST(KeptRuns, time_left_is_that_of_the_last_part) {
   const RunJobs runs(machine::known());
   const auto board = JobBoard::open(JobStore::open(kStoreInMemory).value(), {});

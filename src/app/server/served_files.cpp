@@ -24,7 +24,7 @@ ServedFiles::ServedFiles(const catalog::Catalog& catalog, std::function<Result<s
   look();
 }
 
-// Notes what the served file names, unless this version of it was seen before.
+// Remembers the files that the served file names, unless this version was seen before.
 void ServedFiles::look() {
   const Result<std::string> text = read_file_ ? text_() : refused("");
   if (!text || !seen_.insert(sha256_hex(*text)).second) return;

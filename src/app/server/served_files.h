@@ -1,10 +1,10 @@
 // The files that designs in requests may name: those that the served design names.
 //
 // A design in a request is text from the network, so it must not choose what is read on this
-// machine. The person who started the server chose the served file, and with it the files that it
+// machine. The user who started the server chose the served file, and with it the files that it
 // names, each spelt exactly as there. Names are looked up in the served file as it is on disk now
-// and in every version of it seen before, since a file that is being edited may be broken for a
-// while. What the console itself saved adds no name: that text came over the network too.
+// and in every version seen before, because a file that is being edited may be broken for a while.
+// A text that the console saved adds no names, because it came over the network too.
 //
 // Any other name is refused with catalog::kFileNotGiven, as if there were no files here.
 #pragma once
@@ -24,17 +24,18 @@ namespace orrery::server {
 
 class ServedFiles {
  public:
-  // `text` gives the served file as it is now; `read_file` reads beside it. All outlive this.
+  // `text` returns the served file as it is now; `read_file` reads files beside it. Both outlive
+  // this object.
   ServedFiles(const catalog::Catalog& catalog, std::function<Result<std::string>()> text,
               catalog::ReadFile read_file);
   ServedFiles(const ServedFiles&) = delete;
   ServedFiles& operator=(const ServedFiles&) = delete;
 
-  // Returns the text of a file that the served design names; from any thread.
+  // Returns the text of a file that the served design names; callable from any thread.
   Result<std::string> read(std::string_view name);
-  // The same as a reader, which must not outlive this.
+  // Returns read() as a reader. The reader must not outlive this object.
   catalog::ReadFile reader();
-  // Must be told before the console writes this text into the served file.
+  // Must be called before the console writes this text into the served file.
   void will_save(const std::string& text);
 
  private:
@@ -44,19 +45,20 @@ class ServedFiles {
   const std::function<Result<std::string>()> text_;
   const catalog::ReadFile read_file_;
   std::mutex mutex_;
-  std::set<std::string> seen_;  // digests of the versions that were looked through or saved here
+  std::set<std::string> seen_;  // digests of the versions that were searched for names or saved
+                                // here
   std::set<std::string, std::less<>> names_;
 };
 
 // The files that a request named, by name.
 using FileTexts = std::map<std::string, std::string, std::less<>>;
 
-// Reads with `read`, and keeps in `texts` what was read. Both outlive the reader.
+// Reads with `read` and keeps what was read in `texts`. Both outlive the reader.
 catalog::ReadFile keeping_reader(const catalog::ReadFile& read, FileTexts& texts);
-// A job keeps the files that its design names, so that it gives the same whatever is on the disk
-// when it goes on: the request, a JSON object, gets their texts as a member `files`.
+// Returns the request with the texts of the files that its design names, as the member `files`. The
+// job then gives the same result whatever is on disk when it continues.
 std::string with_files(const std::string& request, const FileTexts& texts);
-// Reads the files that were kept with a request.
+// Returns a reader of the files that were stored with a request.
 catalog::ReadFile kept_files(JsonBody& request);
 
 }  // namespace orrery::server

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::Not;
 
-// A day of carbon by the hour.
+// Returns a day of carbon by the hour.
 std::string hours(double carbon) {
   std::string text = "day,hour,carbon_g_per_kwh\n";
   for (int h = 0; h < 24; ++h) {
@@ -182,7 +182,7 @@ TEST_F(ServedFilesTest, a_request_cannot_bring_files) {
             400);
 }
 
-// The price of an edit is what the cost of a year becomes, less what it is.
+// The price of an edit is the cost per year after it, less the cost before it.
 TEST_F(ServedFilesTest, edit_prices_are_differences_of_reviews) {
   const std::string pod(design_text::find_template("inference-pod")->text);
   open(pod);

@@ -16,7 +16,7 @@ constexpr auto kLarge = std::to_array<std::string_view>(
     {"/api/v1/serving", "/api/v1/storage", "/api/v1/training", "/api/v1/training/trace",
      "/api/v1/fabric", "/api/v1/compare", "/api/v1/compare/report", "/api/v1/prices"});
 
-// How often somebody who waits looks whether his client is still there.
+// Interval at which a waiting request checks that its client is still connected.
 constexpr std::chrono::milliseconds kLook{100};
 
 double cpu_of_thread() {

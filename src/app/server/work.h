@@ -1,12 +1,13 @@
-// How much work a request may be, and how much of it goes on at once, so that nobody waits behind
-// somebody else's large design.
+// The work that a request causes, and how much of it runs at once, so that no request waits behind
+// another user's large design.
 //
-//   quick   answered on the thread of the sockets: texts that are there, and what watches the
-//   server usual   on a handler's thread: the review of a design, an edit, a job large   on a
-//   handler's thread too, but only a few at once; a few more wait, and others are
-//           told to come again (503). So a handler's thread is always left for what is usual.
-// Simulated requests of a view end once their client has gone, or after kLargeCpuMost of CPU time:
-// such a question belongs into a job (POST /api/v1/runs).
+//   quick   answered on the thread of the sockets: stored texts, and what watches the server
+//   usual   answered by a handler thread: the review of a design, an edit, a job
+//   large   answered by a handler thread too, but only a few at once. A few more wait; others are
+//           asked to retry (503). A handler thread is therefore always left for usual work.
+//
+// Simulated requests of a view end once their client has gone, or after kLargeCpuMost of CPU time;
+// a longer simulation belongs into a job (POST /api/v1/runs).
 #pragma once
 
 #include <condition_variable>
@@ -19,21 +20,21 @@
 namespace orrery::server {
 
 enum class Work { quick, usual, large };
-// By the pattern of the address (router.h).
+// Returns the class of work of an address pattern (router.h).
 Work work_of(std::string_view pattern);
 
-inline constexpr double kLargeCpuMost = 10;  // seconds of one request
+inline constexpr double kLargeCpuMost = 10;  // CPU seconds of one request
 
-// True once the client has gone, or the calling thread has used `cpu_s` more seconds of CPU time
-// than it had when this was made. It stays true.
+// Returns a function that is true once the client has gone, or once the calling thread has used
+// `cpu_s` more seconds of CPU time. It stays true.
 std::function<bool()> stop_of(const Request& request, double cpu_s = kLargeCpuMost);
 
 class LargeGate {
  public:
-  // At most `running` at once, and `waiting` more that wait for their turn.
+  // At most `running` requests at once, and `waiting` more that wait for their turn.
   LargeGate(int running, int waiting) : running_most_(running), waiting_most_(waiting) {}
 
-  // The right to do large work, given back when it ends.
+  // The permission to do large work; returned at destruction.
   class Turn {
    public:
     explicit Turn(LargeGate* gate) : gate_(gate) {}
@@ -47,7 +48,7 @@ class LargeGate {
    private:
     LargeGate* gate_;
   };
-  // Waits for a turn. Returns none if too many wait already, or if `gone` says so meanwhile.
+  // Waits for a turn. Returns none if too many wait already, or if `gone` becomes true.
   Turn enter(const std::function<bool()>& gone);
 
  private:

@@ -1,4 +1,4 @@
-// No request waits behind another's large design, and a large one ends when nobody waits for it.
+// No request waits behind another's large design, and a large one ends when its client has left.
 #include "app/server/work.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,8 @@ TEST(LargeGate, lets_a_few_in_a_few_wait_and_turns_the_others_away) {
     const auto first = gate.enter(stays);
     ASSERT_TRUE(first);
     second = std::thread([&] { entered = static_cast<bool>(gate.enter(stays)); });
-    // Until the second waits, a third would wait in its place: it leaves at once as its client has.
+    // Until the second waits, a third would wait in its place; it leaves at once because its client
+    // has gone.
     bool turned_away = false;
     for (int i = 0; i < 2000 && !turned_away; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

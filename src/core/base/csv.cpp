@@ -8,13 +8,13 @@
 namespace orrery {
 namespace {
 
-// Records of a text one after another. A field is a view of the text unless a quote inside it was
-// doubled; then it is a view of a copy without the doubling.
+// Reads the records of a text one after another. A field is a view of the text, unless it contained
+// doubled quotes; then it is a view of a copy in which they are single.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  // False at the end. Blank lines are passed over.
+  // Moves to the next record; returns false at the end. Skips blank lines.
   bool next() {
     while (at_ < text_.size()) {
       record_line_ = line_;
@@ -32,12 +32,12 @@ class Scanner {
   bool open_quote() const { return open_quote_; }
 
  private:
-  // True where a comma follows, so that another field does.
+  // Reads one field; returns true if a comma, and so another field, follows.
   bool read_field() {
     std::string_view field;
     if (at_ < text_.size() && text_[at_] == '"') {
       field = quoted();
-      // What follows a closing quote belongs to the field, as in a"b; rare, so it may copy.
+      // Text after a closing quote belongs to the field, as in a"b. This is rare, so it may copy.
       const std::string_view rest = plain();
       if (!rest.empty()) field = copies_.emplace_back(std::string(field) + std::string(rest));
     } else {
@@ -93,7 +93,8 @@ class Scanner {
   int record_line_ = 1;
   bool open_quote_ = false;
   std::vector<std::string_view> fields_;
-  std::deque<std::string> copies_;  // a deque: growing it must not move what is viewed
+  // A deque, because growing it does not move the strings that views point to.
+  std::deque<std::string> copies_;
 };
 
 std::vector<std::string> read_header(Scanner& scanner, const std::string& file,
@@ -130,7 +131,7 @@ Diagnostics scan_csv(std::string_view text, const std::string& file,
       faults.push_back({.code = "csv.ragged",
                         .place = {file, scanner.line(), 1},
                         .what = "the row has " + std::to_string(scanner.fields().size()) +
-                                " fields, the header " + std::to_string(columns.size())});
+                                " fields, but the header has " + std::to_string(columns.size())});
     }
   }
   if (scanner.open_quote()) {

@@ -1,4 +1,5 @@
-// A CSV table by column name: quoted fields, doubled quotes, CRLF; line numbers kept for messages.
+// A CSV table addressed by column name. Handles quoted fields, doubled quotes and CRLF, and keeps
+// line numbers for messages.
 #pragma once
 
 #include <functional>
@@ -12,26 +13,26 @@
 
 namespace orrery {
 
-// A row as it stands in the text; the views live as long as the call that is given it.
+// One row of the text. The views are valid only during the call that receives them.
 struct CsvView {
   const std::vector<std::string>& columns;
-  int line = 0;                              // of the file, from 1
-  std::span<const std::string_view> fields;  // one a column, as written
+  int line = 0;                              // line in the file, from 1
+  std::span<const std::string_view> fields;  // one per column, as written
 };
 
-// Calls `each` with every whole row. Ragged rows, a duplicate column and an unclosed quote are
-// errors, all given back. A table is thus read once without a copy of its fields.
+// Calls `each` with every complete row, so a table is read once without copying its fields. Returns
+// all errors: ragged rows, duplicate columns and unclosed quotes.
 Diagnostics scan_csv(std::string_view text, const std::string& file,
                      const std::function<void(const CsvView&)>& each);
 
 struct CsvRow {
-  int line = 0;  // of the file, from 1
+  int line = 0;  // line in the file, from 1
   std::vector<std::string> fields;
 };
 
 class CsvTable {
  public:
-  // As scan_csv, kept.
+  // Does the same as scan_csv and keeps the rows.
   static Result<CsvTable> parse(std::string_view text, std::string file);
 
   const std::string& file() const { return file_; }
@@ -39,9 +40,9 @@ class CsvTable {
   const std::vector<CsvRow>& rows() const { return rows_; }
   std::optional<std::size_t> column(std::string_view name) const;
 
-  // The field's text with blanks trimmed; empty where the column or the value is missing.
+  // Returns the field's text with blanks trimmed; empty if the column or the value is missing.
   std::string_view text(const CsvRow& row, std::string_view column) const;
-  // nullopt where empty or not a number.
+  // Returns nullopt if the field is empty or not a number.
   std::optional<double> number(const CsvRow& row, std::string_view column) const;
   std::optional<std::int64_t> integer(const CsvRow& row, std::string_view column) const;
 
@@ -51,7 +52,7 @@ class CsvTable {
   std::vector<CsvRow> rows_;
 };
 
-// A field as CSV writes it: quoted when it must be.
+// Returns the field as CSV writes it, quoted if necessary.
 std::string csv_field(std::string_view text);
 
 }  // namespace orrery

@@ -1,8 +1,8 @@
-// What is wrong with what a user gave us, as a value: code, place, why, fix.
+// A fault in something the user gave us, as a value: code, place, why, fix.
 //
-// Errors a user can cause are collected as Diagnostics, all of them, never thrown and never printed
-// where they are found. A code is stable ("unit.unknown"): tests, the console and scripts match on
-// it.
+// Errors that a user can cause are collected as Diagnostics, all of them; they are never thrown,
+// and never printed where they are found. A code is stable ("unit.unknown"), because tests, the
+// console and scripts match on it.
 #pragma once
 
 #include <expected>
@@ -21,7 +21,7 @@ inline constexpr Word<Severity> kSeverityWords[] = {
 constexpr WordTable<Severity> words_of(Severity) { return kSeverityWords; }
 constexpr std::string_view to_text(Severity s) { return word_of(s); }
 
-// Line and column count from 1; 0 means "the file as a whole".
+// Line and column count from 1; 0 means the file as a whole.
 struct Place {
   std::string file;
   int line = 0;
@@ -57,7 +57,7 @@ inline bool has_errors(const Diagnostics& all) {
   return false;
 }
 
-// "file:3:7: error: what [code]" and, indented below, why and fix.
+// Returns "file:3:7: error: what [code]", with why and fix indented below.
 std::string to_text(const Diagnostic& d);
 std::string to_text(const Diagnostics& all);
 

@@ -44,7 +44,8 @@ void compress(State& state, std::string_view block) {
   for (std::size_t i = 0; i < 8; ++i) state[i] += mixed[i];
 }
 
-// The message's last part, padded to whole blocks: a one bit, zeros, the length in bits.
+// Returns the last part of the message, padded to whole blocks: a one bit, zeros, the length in
+// bits.
 std::string padded_tail(std::string_view text) {
   std::string tail(text.substr(text.size() / 64 * 64));
   tail += '\x80';
@@ -62,7 +63,7 @@ void compress_all(State& state, std::string_view text) {
   }
 }
 
-// Eight tables, so that eight bytes are taken at a time ("slicing by 8").
+// Eight tables, so that eight bytes are processed at a time ("slicing by 8").
 using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
 
 constexpr CrcTables crc32c_tables() {

@@ -40,7 +40,7 @@ TEST(Digest, matches_the_vectors_of_fips_180) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// Lengths about a block's 64 bytes and about the 56 that leave room for the length.
+// Lengths around a block's 64 bytes and around 56, up to which the length still fits in the block.
 TEST(Digest, sha256_pads_at_every_block_boundary) {
   EXPECT_EQ(sha256_hex(std::string(55, 'a')),
             "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");

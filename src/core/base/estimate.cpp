@@ -19,7 +19,7 @@ std::string joined(const std::string& a, const std::string& b) {
 
 double quadrature(double a, double b) { return std::sqrt(a * a + b * b); }
 
-// A sum: half-widths in absolute terms.
+// Returns the Estimate of a sum; the half-widths are absolute.
 Estimate sum(double value, double down_a, double up_a, double down_b, double up_b) {
   return {.value = value,
           .low = value - quadrature(down_a, down_b),

@@ -2,13 +2,13 @@
 //
 // low..high is the 80 % interval (p10 to p90). The one rule for combining Estimates:
 //   - errors of different inputs are independent;
-//   - a product or quotient adds the log half-widths in quadrature, each side by itself:
+//   - a product or quotient adds the log half-widths in quadrature, each side separately:
 //       ln(high/value) = sqrt(sum_i ln(high_i/value_i)^2), and low likewise (a divisor swaps
 //       sides);
-//   - a sum adds the half-widths in quadrature, each side by itself; a subtrahend swaps sides;
+//   - a sum adds the half-widths in quadrature, each side separately; a subtrahend swaps sides;
 //   - the basis of a combination is the weakest of its inputs, and at best `derived`.
-// Wrong where errors are correlated (two figures from one datasheet) or the formula bends sharply
-// inside the interval; such places widen the interval themselves and say so in their reference.
+// Wrong if errors are correlated (two figures from one datasheet) or the formula bends sharply
+// inside the interval; such code widens the interval itself and says so in the reference.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace orrery {
 
-// Strongest first. given: the design says so, and nobody checked it; measured: on a system like
+// Strongest first. given: the design says so, and it was not checked; measured: on a system like
 // this one; fitted: a parameter set by our own fit; vendor: a datasheet; paper: published by
 // others; derived: computed; assumed: a default of ours.
 enum class Basis { given, measured, fitted, vendor, paper, derived, assumed };
@@ -41,7 +41,7 @@ struct Estimate {
 };
 
 Estimate exact(double value, Basis basis, std::string reference);
-// value with low = value * (1 - below) and high = value * (1 + above), as fractions.
+// Returns `value` with low = value * (1 - below) and high = value * (1 + above).
 Estimate within(double value, double below, double above, Basis basis, std::string reference);
 
 Estimate operator+(const Estimate& a, const Estimate& b);

@@ -35,8 +35,7 @@ TEST(Estimate, quotient_swaps_the_sides_of_the_divisor) {
   EXPECT_DOUBLE_EQ(q.high, 4);
 }
 
-// Every side of every combination, of numbers that share nothing: a = 7 (6.1 .. 8.3),
-// b = 3 (2.6 .. 3.5).
+// Every side of every combination, with coprime numbers: a = 7 (6.1 .. 8.3), b = 3 (2.6 .. 3.5).
 TEST(Estimate, sums_and_products_combine_each_side_in_quadrature) {
   const Estimate a{.value = 7, .low = 6.1, .high = 8.3, .basis = Basis::paper, .reference = "a"};
   const Estimate b{.value = 3, .low = 2.6, .high = 3.5, .basis = Basis::vendor, .reference = "b"};
@@ -90,7 +89,7 @@ TEST(Estimate, interval_that_reaches_zero_has_no_relative_width) {
   EXPECT_EQ(some.reference, "w");
 }
 
-// 3, 4, 5 below and 5, 12, 13 above: each side by itself.
+// 3, 4, 5 below and 5, 12, 13 above: each side is combined separately.
 TEST(Estimate, sum_adds_each_side_in_quadrature) {
   const Estimate a{.value = 10, .low = 7, .high = 15, .basis = Basis::given, .reference = "a"};
   const Estimate b{.value = 20, .low = 16, .high = 32, .basis = Basis::measured, .reference = "b"};
@@ -104,7 +103,7 @@ TEST(Estimate, sum_adds_each_side_in_quadrature) {
   EXPECT_EQ((a + Estimate{}).reference, "a");
 }
 
-// exp(5) wide below where the factors are exp(3) and exp(4), exp(13) above where exp(5), exp(12).
+// exp(5) wide below from factors of exp(3) and exp(4); exp(13) above from exp(5) and exp(12).
 TEST(Estimate, product_adds_logarithms_and_quotient_swaps_the_sides) {
   const Estimate a{.value = 2, .low = 2 * std::exp(-3), .high = 2 * std::exp(5)};
   const Estimate b{.value = 3, .low = 3 * std::exp(-4), .high = 3 * std::exp(12)};

@@ -1,6 +1,6 @@
-// Positions in a list that cannot be taken for positions in another: a FleetIndex does not convert
-// to a TierIndex, nor to a number. There is no arithmetic; `value()` gives the bare number where a
-// file or a message needs it, and IndexedVector is a vector that only its own index opens.
+// Positions in a list that cannot be confused with positions in another list: a FleetIndex converts
+// neither to a TierIndex nor to a number. There is no arithmetic. `value()` gives the bare number
+// where a file or a message needs it, and an IndexedVector accepts only its own index type.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@ class Index {
   constexpr std::size_t value() const { return value_; }
   friend constexpr auto operator<=>(Index, Index) = default;
 
-  // The next position, for loops.
+  // Advances to the next position, for loops.
   constexpr Index& operator++() {
     ++value_;
     return *this;
@@ -32,7 +32,7 @@ class Index {
   std::size_t value_ = 0;
 };
 
-// A vector whose elements are found by an index of its own type.
+// A vector whose elements are addressed by an index of its own type.
 template <class I, class T>
 class IndexedVector {
  public:
@@ -68,7 +68,7 @@ class IndexedVector {
   auto& back() { return items_.back(); }
   const auto& back() const { return items_.back(); }
 
-  // Every index of the vector, in order.
+  // Returns every index of the vector, in order.
   auto indices() const {
     return std::views::iota(std::size_t{0}, items_.size()) |
            std::views::transform([](std::size_t at) { return I(at); });

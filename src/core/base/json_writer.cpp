@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-// What stands in JSON as it is.
+// Returns true if JSON writes the character unescaped.
 bool is_plain(char c) {
   return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20 &&
          static_cast<unsigned char>(c) < 0x80;
@@ -18,9 +18,9 @@ bool is_plain(char c) {
 bool is_above_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; }
 
-// The character above ASCII at `at`, or one replacement for bytes that are none together with what
-// would continue them: a document with a single bad byte in it is refused whole by its reader.
-// Gives back where the next character begins.
+// Appends the non-ASCII character at `at`. If the bytes there are not valid UTF-8, appends one
+// replacement character for them and their continuation bytes, because a JSON reader refuses a
+// whole document for one bad byte. Returns where the next character begins.
 std::size_t append_character(std::string_view text, std::size_t at, std::string& out) {
   const auto lead = static_cast<unsigned char>(text[at]);
   const std::string_view whole = text.substr(at, lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2);

@@ -1,5 +1,5 @@
 // Writes JSON with keys in the order given and numbers in their shortest exact form, so that equal
-// values give equal bytes on every build. Reading JSON is another matter (catalog/config_json.cpp).
+// values give equal bytes on every build. JSON is read elsewhere (catalog/config_json.cpp).
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@ namespace orrery {
 
 class JsonWriter {
  public:
-  // indent 0 writes one line; otherwise that many blanks a level.
+  // Indent 0 writes everything on one line; otherwise each level is indented by that many blanks.
   explicit JsonWriter(int indent = 2) : indent_(indent) {}
 
   JsonWriter& begin_object();
@@ -46,9 +46,9 @@ class JsonWriter {
   std::string out_;
   int indent_;
   bool after_key_ = false;
-  std::vector<bool> has_items_;  // one entry a level
+  std::vector<bool> has_items_;  // one entry per level
 };
 
-std::string json_escaped(std::string_view text);  // with the quotes
+std::string json_escaped(std::string_view text);  // includes the quotes
 
 }  // namespace orrery

@@ -23,12 +23,15 @@ TEST(JsonWriter, is_utf8_whatever_the_bytes) {
   const std::string good = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
   EXPECT_EQ(json_escaped(good), '"' + good + '"');
   const std::string bad = "\xef\xbf\xbd";
-  EXPECT_EQ(json_escaped("caf\xe9!"), "\"caf" + bad + "!\"");            // Latin-1
-  EXPECT_EQ(json_escaped("\xe2\x82"), '"' + bad + '"');                  // cut short
-  EXPECT_EQ(json_escaped("\xe2\x82\""), '"' + bad + "\\\"\"");           // the quote is still one
-  EXPECT_EQ(json_escaped("\xed\xa0\x80|"), '"' + bad + "|\"");           // surrogate
-  EXPECT_EQ(json_escaped("\xff\xfe"), '"' + bad + bad + '"');            // two that begin nothing
-  EXPECT_EQ(json_escaped("\xc3\xa9\x80z"), "\"\xc3\xa9" + bad + "z\"");  // one too many
+  EXPECT_EQ(json_escaped("caf\xe9!"), "\"caf" + bad + "!\"");  // Latin-1
+  EXPECT_EQ(json_escaped("\xe2\x82"), '"' + bad + '"');        // truncated
+  // The quote still ends the string.
+  EXPECT_EQ(json_escaped("\xe2\x82\""), '"' + bad + "\\\"\"");
+  EXPECT_EQ(json_escaped("\xed\xa0\x80|"), '"' + bad + "|\"");  // surrogate
+  // Two bytes that begin no character.
+  EXPECT_EQ(json_escaped("\xff\xfe"), '"' + bad + bad + '"');
+  // One continuation byte too many.
+  EXPECT_EQ(json_escaped("\xc3\xa9\x80z"), "\"\xc3\xa9" + bad + "z\"");
   JsonWriter w(0);
   w.begin_object().field("\x80", "\xf4\x90\x80\x80").end_object();
   EXPECT_TRUE(is_valid_utf8(w.text()));

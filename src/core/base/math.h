@@ -1,11 +1,11 @@
-// The functions of libm whose result is rounded differently by different libraries and compilers:
-// exp, log, pow and their kin. This is their only home, so that every build computes the same
-// digits and one file is pinned to one library where the core is built for a browser.
+// The functions of libm whose results different libraries and compilers round differently: exp,
+// log, pow and the like. They are called through this header only, so that every build computes the
+// same digits. A browser build has one file to link against a fixed library.
 //
-// They are compiled in a file of their own on purpose: a compiler that sees the argument folds a
-// constant with its own arithmetic or turns pow(2, x) into exp2(x), and the last digit moves. Call
-// them as math::exp(x). What IEEE 754 fixes to the bit (sqrt, floor, round, fma, ldexp, fmod ...)
-// is called from std; tests/tidy keeps both halves.
+// They are compiled in a separate file on purpose: a compiler that sees the argument evaluates a
+// constant with its own arithmetic or turns pow(2, x) into exp2(x), and the last digit changes.
+// Call them as math::exp(x). Functions that IEEE 754 defines to the bit (sqrt, floor, round, fma,
+// ldexp, fmod ...) are called from std. tests/tidy enforces both rules.
 #pragma once
 
 namespace orrery::math {

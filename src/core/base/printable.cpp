@@ -11,7 +11,7 @@ struct CodePoint {
   std::size_t bytes = 1;
 };
 
-// The character that begins `text`; none where it is not UTF-8.
+// Decodes the first character of `text`; returns nullopt if it is not valid UTF-8.
 std::optional<CodePoint> first_of(std::string_view text) {
   const auto byte = [text](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
@@ -28,7 +28,8 @@ std::optional<CodePoint> first_of(std::string_view text) {
   return CodePoint{value, bytes};
 }
 
-// Control characters, line and paragraph breaks, and what changes the direction of writing.
+// Returns true for control characters, line and paragraph breaks, and characters that change the
+// writing direction.
 bool is_obeyed(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
          c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;

@@ -1,9 +1,10 @@
 // Text from outside, made safe to show: a name in a design, a store's error, a Slurm reason.
 //
-// A terminal obeys what it is shown: "\e[2J" clears it, a line break forges a line, a direction
-// mark turns a word round. printable() writes every such character as one can read it (\x1b, \n,
-// \u202e) and leaves all others alone; what has none comes back as it was. Where it is not enough:
-// a terminal that obeys printable characters (none known), letters that look alike.
+// A terminal interprets control characters: "\e[2J" clears it, a line break forges a line, a
+// direction mark reverses a word. printable() replaces each such character with a readable escape
+// (\x1b, \n, \u202e) and leaves all others alone; text without any comes back unchanged. It does
+// not protect against terminals that interpret printable characters (none known) or against letters
+// that look alike.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@ namespace orrery {
 
 std::string printable(std::string_view text);
 
-// The same for text that may have several lines: each after the first is indented, so that none
-// can stand where a line of ours would.
+// Does the same for text that may have several lines. Indents each line after the first, so that
+// none can pass for a line that we print.
 std::string printable_lines(std::string_view text, std::string_view indent);
 
 }  // namespace orrery

@@ -23,7 +23,7 @@ TEST(Printable, terminal_sequences_are_escaped) {
   EXPECT_EQ(printable("\xc2\x9b"
                       "2J"),
             "\\x9b2J");                                       // the one-character CSI
-  EXPECT_EQ(printable("x\xe2\x80\xaeyaml"), "x\\u202eyaml");  // right to left from here
+  EXPECT_EQ(printable("x\xe2\x80\xaeyaml"), "x\\u202eyaml");  // right-to-left override
   EXPECT_EQ(printable("\xff\xfe \xc3"), "\\xff\\xfe \\xc3");
   EXPECT_EQ(printable(std::string(1, '\0')), "\\x00");
 }
@@ -32,7 +32,7 @@ TEST(Printable, later_lines_are_indented) {
   EXPECT_EQ(printable_lines("one\ntwo\x1b\n", "  "), "one\n  two\\x1b\n  ");
 }
 
-// A name cannot end its line and begin another as if we had said it.
+// A name cannot end its line and begin another that looks like one of ours.
 TEST(Printable, diagnostic_cannot_be_forged) {
   const std::string text = to_text(Diagnostic{.code = "x",
                                               .place = {.file = "a\nb.yaml: error: forged"},
@@ -44,7 +44,7 @@ TEST(Printable, diagnostic_cannot_be_forged) {
   EXPECT_EQ(text.find("\nb.yaml"), std::string::npos);
 }
 
-// What is not UTF-8 is shown byte by byte: overlong forms, bytes that continue nothing, and leads
+// Invalid UTF-8 is shown byte by byte: overlong forms, stray continuation bytes, and lead bytes
 // beyond the last character.
 TEST(Printable, incomplete_characters_are_escaped) {
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");
@@ -53,8 +53,7 @@ TEST(Printable, incomplete_characters_are_escaped) {
   EXPECT_EQ(printable("\xe2(\xa1"), "\\xe2(\\xa1");
 }
 
-// NEL, both line breaks of Unicode, all that turns the direction of writing, and the mark that is
-// no character.
+// NEL, both Unicode line breaks, all direction marks, and the byte order mark.
 TEST(Printable, control_characters_are_escaped) {
   EXPECT_EQ(printable("\xc2\x80\xc2\x85\xc2\x9f\x7f"), "\\x80\\x85\\x9f\\x7f");
   EXPECT_EQ(printable("\xe2\x80\xa8\xe2\x80\xa9"), "\\u2028\\u2029");

@@ -10,21 +10,21 @@ namespace orrery {
 namespace {
 
 constexpr std::int64_t kStirlingFrom = 16;
-// A term this much smaller than the sum no longer moves it.
+// A term smaller than this share of the sum no longer changes it.
 constexpr double kNegligible = 1e-18;
 
 double log_mass(std::int64_t k, double mean) {
   return static_cast<double>(k) * math::log(mean) - mean - log_factorial(k);
 }
 
-// mass(k) + mass(k-1) + ...; falls at least geometrically where k <= mean.
+// Returns mass(k) + mass(k-1) + ...; for k <= mean the terms fall at least geometrically.
 double sum_down(std::int64_t k, double mean) {
   double term = math::exp(log_mass(k, mean));
   double sum = 0;
   for (; k >= 0; --k) {
     sum += term;
     term *= static_cast<double>(k) / mean;
-    if (term <= sum * kNegligible) break;  // also where even the first term is no longer a double
+    if (term <= sum * kNegligible) break;  // also true if the first term already underflows
   }
   return sum;
 }

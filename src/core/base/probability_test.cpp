@@ -36,7 +36,7 @@ TEST(Probability, normal_table_values) {
   EXPECT_NEAR(normal_density(0), 0.3989422804, 1e-10);
 }
 
-// Of Poisson the terms summed one by one with their factorials; of the normal its tables.
+// Poisson: its terms summed one by one with factorials; normal: published tables.
 TEST(Probability, tails_agree_with_published_tables) {
   EXPECT_NEAR(poisson_above(3, 3), 0.35276811121776874, 1e-14);
   EXPECT_NEAR(poisson_above(20, 5), 8.109250459888175e-08, 1e-20);
@@ -56,7 +56,7 @@ TEST(Probability, log_factorials_are_exact) {
   EXPECT_DOUBLE_EQ(log_factorial(2), std::log(2.0));
 }
 
-// The tail against the sum of its own terms, on both sides of the mean.
+// The tail compared with the sum of its own terms, on both sides of the mean.
 TEST(Probability, poisson_tail_complements_the_head) {
   for (const double mean : {0.3, 2.0, 7.5, 20.0, 40.0}) {
     double head = 0;

@@ -1,11 +1,12 @@
-// Quantities as types: unlike things do not add, and a product carries its unit.
+// Quantities as types: different dimensions do not add, and a product carries its unit.
 //
 // A Quantity is a double in base units (byte, second, FLOP, joule, US dollar, gram of CO2, kelvin)
 // with the exponents of those units in its type. 5 GB / (2 GB/s) is Seconds; GB + s does not
-// compile; a quotient of like things is a plain double, so `size / gib(1)` reads a size in GiB.
+// compile. A quotient of two quantities of the same type is a plain double, so `size / gib(1)` is
+// the size in GiB.
 //
-// A multiply-add is 2 FLOP. Decimal and binary prefixes, bit and byte, are spelt in the factory's
-// name.
+// A multiply-add is 2 FLOP. The factory's name says whether a prefix is decimal or binary and
+// whether it counts bits or bytes.
 #pragma once
 
 #include <compare>
@@ -16,7 +17,7 @@ template <int Byte, int Second, int Flop, int Joule, int Usd, int Gram, int Kelv
 class Quantity {
  public:
   constexpr Quantity() = default;
-  // In base units; prefer the named factories below where a prefix is meant.
+  // The value in base units. Prefer the named factories below if the number has a prefix.
   constexpr explicit Quantity(double base_units) : value_(base_units) {}
 
   constexpr double base() const { return value_; }
@@ -39,7 +40,7 @@ class Quantity {
 };
 
 namespace detail {
-// A quotient of like things is a number, not a Quantity of nothing.
+// A quotient of two quantities of the same type is a number, not a Quantity without units.
 template <int... E>
 constexpr auto wrap(double base_units) {
   if constexpr (((E == 0) && ...)) {
@@ -107,7 +108,7 @@ constexpr Seconds days(double v) { return Seconds(v * 86400.0); }
 constexpr Seconds weeks(double v) { return Seconds(v * 604800.0); }
 // 365 days, as energy and price tables count a year (8,760 hours).
 constexpr Seconds years(double v) { return Seconds(v * 31536000.0); }
-// A twelfth of a year, as rents by the month are counted.
+// A twelfth of a year, as monthly rents are counted.
 constexpr Seconds months(double v) { return Seconds(v * 2628000.0); }
 
 constexpr Flops flops(double v) { return Flops(v); }

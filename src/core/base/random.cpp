@@ -13,7 +13,7 @@ std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// FNV-1a: any fixed hash serves, and this one is four lines.
+// FNV-1a. Any fixed hash would do, and this one is four lines.
 std::uint64_t hashed(std::string_view name) {
   std::uint64_t h = 0xcbf29ce484222325ULL;
   for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -33,7 +33,7 @@ std::uint64_t RandomStream::next() {
 double RandomStream::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
 std::uint64_t RandomStream::below(std::uint64_t bound) {
-  // Draws under 2^64 mod bound are thrown away, so that every residue is equally likely.
+  // Draws below 2^64 mod bound are discarded, so that every residue is equally likely.
   const std::uint64_t threshold = (0 - bound) % bound;
   while (true) {
     const std::uint64_t draw = next();
@@ -44,7 +44,7 @@ std::uint64_t RandomStream::below(std::uint64_t bound) {
 double RandomStream::exponential(double mean) { return -mean * math::log1p(-uniform()); }
 
 double RandomStream::normal() {
-  // Box and Muller; the second value is dropped to keep a stream's state one number.
+  // Box-Muller. The second value is dropped, so that the stream's state is a single number.
   const double radius = std::sqrt(-2.0 * math::log1p(-uniform()));
   return radius * math::cos(6.283185307179586 * uniform());
 }

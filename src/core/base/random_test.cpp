@@ -47,7 +47,7 @@ TEST(Random, uniform_draws_fill_their_range_evenly) {
 }
 
 TEST(Random, bounded_draws_are_unbiased_near_the_full_range) {
-  // 2^64 = 4/3 of the bound: draws taken as they come would fall below 2^62 half of the time.
+  // 2^64 = 4/3 of the bound: without rejection, half of the draws would fall below 2^62.
   const std::uint64_t bound = std::uint64_t{3} << 62;
   RandomStream random(7, "bound");
   int low = 0;

@@ -28,7 +28,8 @@ struct Simplex {
   }
 };
 
-// The point at `reach` times the way from the centre of all but the worst to the worst.
+// Returns the point on the line from the centre of all points except the worst towards the worst,
+// `reach` times as far as the worst is.
 Point towards_worst(const Simplex& s, double reach) {
   const std::size_t n = s.points.size() - 1;
   Point at(n);

@@ -31,7 +31,7 @@ TEST(Simplex, stops_after_the_steps_it_is_given) {
   EXPECT_LE(asked, 2 + 5 * 3);
 }
 
-// The losses are handed out one by one, so that each answer decides one branch.
+// Losses are returned one by one, so that each answer decides one branch.
 struct Walk {
   std::vector<double> losses;
   std::vector<Point> asked;
@@ -45,7 +45,7 @@ struct Walk {
   }
 };
 
-// A (0,0), B (4,0) and C (0,8), C the worst: the middle of the others is (2,0).
+// A (0,0), B (4,0) and C (0,8), of which C is the worst: the middle of the others is (2,0).
 TEST(Simplex, losses_choose_the_simplex_step) {
   const auto walk = [](std::vector<double> after) {
     Walk w{.losses = {1, 2, 3}};
@@ -61,7 +61,7 @@ TEST(Simplex, losses_choose_the_simplex_step) {
   EXPECT_THAT(walk({2.9, 1.9}), ElementsAre(mirrored, outside));
   EXPECT_THAT(walk({3, 1.9}), ElementsAre(mirrored, inside)) << "no better than the worst";
   EXPECT_THAT(walk({3.5, 1.9}), ElementsAre(mirrored, inside));
-  // Neither helps: B and C go half the way to A.
+  // Neither helps, so B and C move half way to A.
   EXPECT_THAT(walk({3.5, 3, 8, 9}), ElementsAre(mirrored, inside, Point{2, 0}, Point{0, 4}));
   EXPECT_THAT(walk({2.5, 2.5, 8, 9}), ElementsAre(mirrored, outside, Point{2, 0}, Point{0, 4}));
 }
@@ -85,14 +85,14 @@ TEST(Simplex, restart_begins_at_the_best_point_with_half_the_step) {
                                    Point{5, 5}));
 }
 
-// A valley a thousand steps away is reached by steps that grow.
+// A valley a thousand steps away is reached because steps grow.
 TEST(Simplex, steps_grow_while_the_slope_continues) {
   const Point p = minimise([](const Point& x) { return std::abs(x[0] - 1000); }, {0}, {1},
                            {.steps = 60, .restarts = 1});
   EXPECT_NEAR(p[0], 1000, 1);
 }
 
-// Where nothing is better than the start, the others close in on it from all sides.
+// If nothing is better than the start, the other points close in on it from all sides.
 TEST(Simplex, simplex_shrinks_when_nothing_improves) {
   double last = 1;
   minimise(

@@ -1,14 +1,14 @@
 // Quantile, median and mean of a sample: one definition for every room.
 //
-// The quantile of share q among n sorted values stands at place p = q (n - 1), counted from 0, so
-// that q = 0 is the least and q = 1 the greatest (Hyndman and Fan's type 7, numpy's default).
+// The quantile of share q among n sorted values is at position p = q (n - 1), counted from 0, so q
+// = 0 is the smallest value and q = 1 the largest (Hyndman and Fan's type 7, numpy's default).
 // Between the neighbours of p, with f = p - floor p:
 //   linear   below + f (above - below)
-//   mixed    (1 - f) below + f above: linear but for the last digit, which scores are printed to
-//   lower    the neighbour below, a value that was seen
+//   mixed    (1 - f) below + f above: differs from linear in the last digit only; scores print it
+//   lower    the neighbour below, which is a value of the sample
 //   higher   the neighbour above
 // The median is the middle value, or half the sum of the two middle ones. An empty sample gives
-// T{} everywhere; a caller for whom that is no answer asks first. Values must be ordered: no NaN.
+// T{}; a caller that needs a real value checks first. Values must be ordered: no NaN.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace orrery {
 
 enum class Between { linear, mixed, lower, higher };
 
-// The values come in any order, by value: selecting moves them about.
+// The values may be in any order. They are passed by value because selecting rearranges them.
 template <class T>
 T quantile(std::vector<T> values, double share, Between between = Between::linear) {
   if (values.empty()) return T{};
@@ -53,7 +53,7 @@ inline double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// The mean of values that come one by one, each with the weight it counts with.
+// The weighted mean of values that arrive one by one.
 template <class T>
 class WeightedMean {
  public:
@@ -61,7 +61,7 @@ class WeightedMean {
     sum_ += value * weight;
     weight_ += weight;
   }
-  // `otherwise` where nothing with weight came.
+  // Returns `otherwise` if no value with a weight above 0 was added.
   T value_or(const T& otherwise) const { return weight_ > 0 ? sum_ / weight_ : otherwise; }
 
  private:

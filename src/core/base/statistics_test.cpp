@@ -14,11 +14,11 @@ TEST(Statistics, quantile_lies_between_its_neighbours) {
   EXPECT_EQ(quantile(v, 0), 10);
   EXPECT_EQ(quantile(v, 1), 40);
   EXPECT_EQ(quantile(v, 0.5), 25);
-  EXPECT_DOUBLE_EQ(quantile(v, 0.9), 37);  // place 2.7
+  EXPECT_DOUBLE_EQ(quantile(v, 0.9), 37);  // position 2.7
   EXPECT_DOUBLE_EQ(quantile(v, 0.9, Between::mixed), 37);
   EXPECT_EQ(quantile(v, 0.9, Between::lower), 30);
   EXPECT_EQ(quantile(v, 0.9, Between::higher), 40);
-  // On a place of its own there is nothing between.
+  // At a whole position there is nothing to interpolate.
   EXPECT_EQ(quantile(std::vector<double>{3, 1, 2}, 0.5, Between::higher), 2);
   EXPECT_EQ(quantile(std::vector<double>{7}, 0.9), 7);
 }

@@ -101,8 +101,8 @@ std::string significant(double v, int digits) {
   std::array<char, 64> buffer{};
   const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), v,
                                std::chars_format::scientific, digits - 1);
-  // Reading the rounded value back and printing it shortest drops zeros and, between 1e-9 and 1e15,
-  // exponents.
+  // Printing the rounded value in its shortest form drops trailing zeros and, between 1e-9 and
+  // 1e15, exponents.
   double rounded = 0;
   std::from_chars(buffer.data(), r.ptr, rounded);
   const bool plain = std::fabs(rounded) < 1e15 && std::fabs(rounded) >= 1e-9;
@@ -123,9 +123,11 @@ std::string grouped(std::int64_t v) {
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
-  constexpr std::size_t kLongestWord = 64;  // beyond this it is no typing error, and costs time
+  // A longer word is no typing error, and comparing it costs time.
+  constexpr std::size_t kLongestWord = 64;
   if (word.size() > kLongestWord) return std::nullopt;
-  std::size_t best = word.size() / 3 + 1;  // one slip in three letters still counts as a slip
+  // One wrong letter in a word of three still counts as a typing error.
+  std::size_t best = word.size() / 3 + 1;
   std::optional<std::string> found;
   std::vector<std::size_t> row;
   for (const std::string& candidate : candidates) {

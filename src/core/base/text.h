@@ -1,4 +1,4 @@
-// Small, exact helpers for text: numbers that round-trip, splitting, trimming, close names.
+// Small, exact text helpers: numbers that round-trip, splitting, trimming, and the closest name.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@ namespace orrery {
 
 std::string_view trimmed(std::string_view s);
 std::vector<std::string_view> split(std::string_view s, char separator);
-std::vector<std::string_view> split_at_blanks(std::string_view s);  // none of the parts is empty
+std::vector<std::string_view> split_at_blanks(std::string_view s);  // no part is empty
 std::string lowered(std::string_view s);
 bool is_valid_utf8(std::string_view s);
 
-// The whole of `s` as a number in plain or scientific notation; no sign tricks, no hexadecimal, no
-// octal, no infinity, no trailing text.
+// Parses the whole of `s` as a number in plain or scientific notation. Returns nullopt for two
+// signs, hexadecimal, octal, infinity or trailing text.
 std::optional<double> parse_number(std::string_view s);
 std::optional<std::int64_t> parse_integer(std::string_view s);
 
-// The shortest text that reads back as the same double.
+// Returns the shortest text that reads back as the same double.
 std::string shortest(double v);
-// `digits` significant digits, trailing zeros dropped, never an exponent below 1e15: 1,234 ->
-// "1230".
+// Writes `digits` significant digits without trailing zeros, and without an exponent below 1e15:
+// 1,234 with three digits becomes "1230".
 std::string significant(double v, int digits);
-// 1234567 -> "1,234,567".
+// Writes 1234567 as "1,234,567".
 std::string grouped(std::int64_t v);
 
-// The candidate nearest to `word` in edit distance, if near enough to be a likely typing error.
+// Returns the candidate nearest to `word` in edit distance, if it is near enough for `word` to be a
+// likely typing error of it.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace orrery

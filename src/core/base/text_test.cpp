@@ -41,10 +41,10 @@ TEST(Text, invalid_utf8_is_detected) {
   EXPECT_FALSE(is_valid_utf8("\xc0\xaf"));          // overlong
   EXPECT_FALSE(is_valid_utf8("\xed\xa0\x80"));      // surrogate
   EXPECT_FALSE(is_valid_utf8("\xf4\x90\x80\x80"));  // above U+10FFFF
-  EXPECT_FALSE(is_valid_utf8("\xe2\x82"));          // cut short
+  EXPECT_FALSE(is_valid_utf8("\xe2\x82"));          // truncated
 }
 
-// Two of the last lead bytes, and the points around the surrogates and at the end.
+// Two of the last lead bytes, and the code points around the surrogates and at the end.
 TEST(Text, utf8_boundaries_of_each_length_are_valid) {
   for (const char* text : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xef\xbf\xbf",
                            "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "\x7f"}) {
@@ -125,7 +125,7 @@ TEST(Text, thousands_are_grouped) {
   EXPECT_EQ(grouped(123456789), "123,456,789");
 }
 
-// One slip in three letters: left out, put in, exchanged. Of equals the first.
+// One error in three letters: deleted, inserted, replaced. Ties go to the first candidate.
 TEST(Text, edit_distance_counts_insertions_deletions_and_replacements) {
   const std::vector<std::string> words = {"storage", "fabric", "site", "size"};
   EXPECT_EQ(nearest("fabic", words), "fabric");

@@ -87,8 +87,8 @@ std::optional<Factor> parse_factor(std::string_view text) {
   return std::nullopt;
 }
 
-// What multiplies and what divides are kept apart, so that "0.08 USD/kWh" is 0.08 / 3.6e6 to the
-// last bit, as usd_per_kwh(0.08) has it.
+// Multiplying and dividing factors are kept apart, so that "0.08 USD/kWh" is 0.08 / 3.6e6 to the
+// last bit, just as usd_per_kwh(0.08) computes it.
 struct Unit {
   double multiply = 1;
   double divide = 1;
@@ -98,7 +98,7 @@ struct Unit {
   double from_base(double v) const { return v * divide / multiply; }
 };
 
-// No quantity of ours is divided more often ("USD/GB/s/y" would be), in its own text or in base
+// No quantity has more divisors ("USD/GB/s/y" would have three), either as written or in base
 // units, where a watt is a joule divided by a second.
 constexpr int kDivisorsMost = 3;
 
@@ -128,13 +128,13 @@ std::optional<Unit> parse_unit(std::string_view text) {
     }
     first = false;
   }
-  // "4 s/s" is a bare number in disguise.
+  // "4 s/s" is really a bare number, so it is refused.
   if (has_dimension && unit.dimension == Dimension{}) return std::nullopt;
   if (divisors_of(unit.dimension) > kDivisorsMost) return std::nullopt;
   return unit;
 }
 
-// How each dimension is shown: units from small to large, each a text that parse_unit reads.
+// How each dimension is shown: its units from small to large, each written as parse_unit reads it.
 struct Display {
   Dimension dimension;
   std::span<const std::string_view> units;
@@ -186,7 +186,7 @@ struct ShownUnit {
   Unit unit;
 };
 
-// Read once: a report shows hundreds of quantities.
+// Parsed only once, because a report shows hundreds of quantities.
 std::span<const ShownUnit> units_of(const Dimension& dimension) {
   static const auto kShown = [] {
     std::array<std::vector<ShownUnit>, std::size(kDisplays)> all;
@@ -207,7 +207,7 @@ std::string join_unit(std::string number, std::string_view unit) {
   return number;
 }
 
-// The largest unit in which the value is at least 1; the smallest where none is.
+// Returns the largest unit in which the value is at least 1, or the smallest unit if there is none.
 const ShownUnit& fitting_unit(double base_units, std::span<const ShownUnit> units) {
   if (base_units == 0) {
     const auto base = std::ranges::find_if(units, [](auto& u) { return u.unit.to_base(1) == 1; });
@@ -215,13 +215,14 @@ const ShownUnit& fitting_unit(double base_units, std::span<const ShownUnit> unit
   }
   const ShownUnit* chosen = &units.front();
   for (const ShownUnit& u : units) {
-    // A hair below 1 still shows as 1: 0.9999 h is better read as 1 h than 59.99 min.
+    // A value a hair below 1 is still shown as 1: "1 h" reads better than "59.99 min".
     if (std::fabs(base_units) >= u.unit.to_base(1) * (1 - 1e-9)) chosen = &u;
   }
   return *chosen;
 }
 
-// A dimension with no row of its own is shown in base units, so that nothing is ever unprintable.
+// Dimensions without a row in the table are shown in base units, so that every quantity can be
+// printed.
 std::string base_unit_text(const Dimension& dimension) {
   static constexpr std::string_view kNames[] = {"B", "s", "FLOP", "J", "USD", "g", "K"};
   std::string above;
@@ -239,8 +240,8 @@ std::string base_unit_text(const Dimension& dimension) {
 std::expected<AnyQuantity, UnitFault> parse_any_quantity(std::string_view text) {
   text = trimmed(text);
   if (text.size() > kLongestQuantity) return std::unexpected(UnitFault::not_a_number);
-  // The number ends at the first character that cannot belong to one; an 'e' counts only when a
-  // digit or a sign and a digit follow, so that "3 EB" and "3e9 B" both read as meant.
+  // The number ends at the first character that cannot belong to one. An 'e' counts only if a
+  // digit, or a sign and a digit, follows, so that both "3 EB" and "3e9 B" are read correctly.
   std::size_t end = 0;
   const auto digit_at = [&](std::size_t i) {
     return i < text.size() && text[i] >= '0' && text[i] <= '9';
@@ -311,8 +312,8 @@ std::string quantity_to_text(double base_units, const Dimension& dimension) {
   };
   std::string text = in(fitting_unit(base_units, units));
   if (reads_back(text)) return text;
-  // Dividing by the factor and multiplying again may be off in the last place; another unit is
-  // exact.
+  // Dividing by the factor and multiplying again may change the last digit; then another unit gives
+  // an exact result.
   for (const ShownUnit& u : units) {
     std::string other = in(u);
     if (reads_back(other)) return other;
@@ -324,13 +325,13 @@ std::string quantity_to_brief(double base_units, const Dimension& dimension, int
   const auto units = units_of(dimension);
   if (units.empty()) return join_unit(significant(base_units, digits), base_unit_text(dimension));
   const ShownUnit* shown = &fitting_unit(base_units, units);
-  // A thousandth of the smallest unit is nothing to a reader: "2.15e-10 ns" is 0 s.
+  // Less than a thousandth of the smallest unit is shown as zero: "2.15e-10 ns" becomes "0 s".
   if (std::fabs(shown->unit.from_base(base_units)) < 1e-3) {
     base_units = 0;
     shown = &fitting_unit(0, units);
   }
   std::string number = significant(shown->unit.from_base(base_units), digits);
-  // 999.7 kW is rounded to 1 MW, not to 1000 kW.
+  // 999.7 kW rounds to 1 MW, not to 1000 kW.
   const auto read = parse_number(number);
   const double rounded = read ? shown->unit.to_base(*read) : base_units;
   const ShownUnit& larger = fitting_unit(rounded, units);

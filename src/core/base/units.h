@@ -1,9 +1,9 @@
 // Text to quantity and back: "40 GB/s", "2 MW", "0.08 USD/kWh", "12 MUSD/y", "500 ms", "40 /s".
 //
-// A unit is factors joined by '/': the first multiplies, the rest divide. A factor is an optional
-// prefix and a symbol. Decimal prefixes k M G T P E and n u m; binary Ki Mi Gi Ti Pi Ei (bytes and
-// bits only). B is a byte and b a bit, always. A bare number has no unit and is refused.
-// The exact printer round-trips: parse(to_text(q)) == q, bit for bit.
+// A unit is a list of factors joined by '/': the first multiplies, the rest divide. A factor is a
+// symbol with an optional prefix. Decimal prefixes are k M G T P E and n u m; binary ones Ki Mi Gi
+// Ti Pi Ei (bytes and bits only). B is always a byte and b always a bit. A bare number has no unit
+// and is refused. The exact printer round-trips: parse(to_text(q)) == q, bit for bit.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct AnyQuantity {
 
 enum class UnitFault { not_a_number, no_unit, unknown_unit, wrong_dimension, out_of_range };
 
-// A longer text is no quantity; refusing it first keeps hostile input cheap.
+// A longer text is refused as a quantity before it is parsed, which keeps hostile input cheap.
 inline constexpr std::size_t kLongestQuantity = 128;
 
 std::expected<AnyQuantity, UnitFault> parse_any_quantity(std::string_view text);
@@ -46,12 +46,13 @@ std::expected<Q, UnitFault> parse_quantity(std::string_view text) {
   return Q(any->base_units);
 }
 
-// "2T", "15 B", "1024", "1.5M": a pure number with K, M, B (or G), T for 1e3, 1e6, 1e9, 1e12.
+// Parses a pure number such as "2T", "15 B", "1024" or "1.5M", with K, M, B (or G), T for 1e3, 1e6,
+// 1e9, 1e12.
 std::optional<double> parse_count(std::string_view text);
 
-// Exact; the unit is the largest prefix that keeps the number at or above 1.
+// Prints the quantity exactly, in the largest unit that keeps the number at or above 1.
 std::string quantity_to_text(double base_units, const Dimension& dimension);
-// For reading: `digits` significant digits, the same choice of unit.
+// Prints the quantity for reading, with `digits` significant digits and the same choice of unit.
 std::string quantity_to_brief(double base_units, const Dimension& dimension, int digits);
 std::string count_to_brief(double count, int digits = 3);
 
@@ -64,7 +65,7 @@ std::string brief(Quantity<E...> q, int digits = 3) {
   return quantity_to_brief(q.base(), {E...}, digits);
 }
 
-// What to write where a unit of this dimension belongs, for messages: "GB/s, MB/s or Gb/s".
+// Lists the units accepted for this dimension, for messages: "GB/s, MB/s or Gb/s".
 std::string example_units(const Dimension& dimension);
 
 }  // namespace orrery

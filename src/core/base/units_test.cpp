@@ -1,4 +1,4 @@
-// Units: worked examples, what is refused, and the property that printing and parsing round-trip.
+// Units: worked examples, refused texts, and the property that printing and parsing round-trip.
 #include "core/base/units.h"
 
 #include <gtest/gtest.h>
@@ -94,15 +94,14 @@ TEST(Units, exact_text_round_trips_bit_for_bit) {
   }
 }
 
-// Tariffs are divided by 3.6e6 on the way in; the printer must find a text that reads back all the
-// same.
+// Tariffs are divided by 3.6e6 when read; the printer must find a text that reads back identically.
 TEST(Units, tariffs_round_trip) {
   for (int cents = 1; cents < 1000; ++cents) {
     expect_round_trip<UsdPerJoule>(usd_per_kwh(cents / 100.0).base());
   }
 }
 
-// A bare number in disguise, and a unit that nothing has: neither may pass for a quantity.
+// A bare number in disguise and a unit that no quantity has: both must be refused.
 TEST(Units, cancelled_and_overdivided_units_are_refused) {
   EXPECT_FALSE(parse_any_quantity("4 s/s"));
   EXPECT_FALSE(parse_any_quantity("20/s/s/s/s"));
@@ -110,7 +109,7 @@ TEST(Units, cancelled_and_overdivided_units_are_refused) {
   EXPECT_TRUE(parse_any_quantity("20 USD/GB/s/s"));
 }
 
-// Only bits and bytes are counted by powers of two, and only some units take a prefix at all.
+// Only bits and bytes have binary prefixes, and only some units take a prefix at all.
 TEST(Units, only_some_units_take_a_prefix) {
   for (const char* binary : {"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}) {
     for (const char* unit : {"s", "FLOP", "J", "Wh", "W", "USD", "g", "K", "min"}) {
@@ -254,7 +253,8 @@ TEST(Units, every_dimension_is_printed_in_its_unit) {
   EXPECT_EQ(brief(usd_per_hour(100)), "876 kUSD/y");
   EXPECT_EQ(brief(kwh(2.5)), "2.5 kWh");
   EXPECT_EQ(brief(years(2)), "2 y");
-  // A hair below a unit is that unit; a thousandth of the smallest is still something.
+  // A value a hair below a unit is shown in that unit; a thousandth of the smallest unit is still
+  // shown.
   EXPECT_EQ(to_text(hours(1 - 0.5e-9)), "0.9999999995 h");
   EXPECT_EQ(to_text(Seconds(3600 * (1 - 2e-9))).substr(0, 8), "59.99999");
   EXPECT_EQ(brief(Seconds(1.1e-12)), "0.0011 ns");
@@ -288,7 +288,7 @@ TEST(Units, count_suffixes_are_read) {
   EXPECT_FALSE(parse_count(""));
 }
 
-// The largest unit that leaves at least one of it, after rounding.
+// The largest unit in which the rounded value is at least one.
 TEST(Units, brief_picks_the_largest_unit_of_at_least_one) {
   EXPECT_EQ(brief(hours(0.6)), "36 min");
   EXPECT_EQ(brief(hours(0.9999999999)), "1 h");

@@ -1,12 +1,13 @@
-// The words of an enumeration, in one table beside it: who reads, writes, lists or prints a value
-// takes the word from there, so that no two of them can disagree.
+// The words of an enumeration, in one table beside it. Code that reads, writes, lists or prints a
+// value takes the word from this table, so that no two places can disagree.
 //
 //   enum class Recompute { none, selective, full };
 //   inline constexpr Word<Recompute> kRecomputeWords[] = {{Recompute::none, "none"}, ...};
 //   constexpr WordTable<Recompute> words_of(Recompute) { return kRecomputeWords; }
 //
-// The table is checked where it is handed out, by the compiler: every enumerator has its row, in
-// the order of the enumeration, and no spelling stands for two values. Enumerators count from 0.
+// The compiler checks the table where words_of returns it: every enumerator has a row, the rows
+// follow the order of the enumeration, and no spelling is used for two values. Enumerators count
+// from 0.
 #pragma once
 
 #include <array>
@@ -24,13 +25,14 @@ template <class E>
 struct Word {
   E value;
   std::string_view word;
-  std::string_view other = {};  // how the command line, published rows or reports spell it instead
+  // Alternative spelling on the command line, in published rows or in reports.
+  std::string_view other = {};
 
   constexpr std::string_view other_or_word() const { return other.empty() ? word : other; }
 };
 
-// What a compiler calls a value: a name, or a number in a cast where it is no enumerator. The one
-// way to notice a table that was not told of a new value.
+// How the compiler names the value: an enumerator's name, or a cast of a number if there is no such
+// enumerator. This is the only way to notice that a new enumerator is missing from the table.
 template <auto kValue>
 constexpr bool is_enumerator() {
   std::string_view name = __PRETTY_FUNCTION__;
@@ -39,7 +41,7 @@ constexpr bool is_enumerator() {
   return first < '0' || first > '9';
 }
 
-// Why a table cannot serve; empty where it can.
+// Returns why the table is not valid; empty if it is.
 template <class E>
 constexpr std::string_view words_fault(std::span<const Word<E>> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -49,7 +51,7 @@ constexpr std::string_view words_fault(std::span<const Word<E>> rows) {
       for (const std::string_view spelling : {rows[i].word, rows[i].other}) {
         if (spelling.empty()) continue;
         if (spelling == rows[j].word || spelling == rows[j].other) {
-          return "one spelling stands for two values";
+          return "one spelling is used for two values";
         }
       }
     }
@@ -57,7 +59,8 @@ constexpr std::string_view words_fault(std::span<const Word<E>> rows) {
   return {};
 }
 
-// Never defined and no constant: a call in a constant expression stops the build with this name.
+// Never defined and not constexpr: calling it in a constant expression fails the build and shows
+// this name.
 void the_table_is_at_fault();
 
 template <class E>
@@ -99,7 +102,7 @@ constexpr std::optional<E> from_word(std::string_view text) {
   return std::nullopt;
 }
 
-// By either spelling.
+// Looks the value up by either spelling.
 template <Worded E>
 constexpr std::optional<E> from_any_word(std::string_view text) {
   for (const Word<E>& row : words_of(E{}).rows()) {
@@ -115,13 +118,13 @@ inline constexpr auto kWordList = [] {
   return list;
 }();
 
-// In the order of the enumeration.
+// Returns all words in the order of the enumeration.
 template <Worded E>
 constexpr std::span<const std::string_view> word_list() {
   return kWordList<E>;
 }
 
-// "none, selective, full": to tell what would have been understood.
+// Joins the words as "none, selective, full", for messages that list the accepted words.
 inline std::string listed(std::span<const std::string_view> words) {
   std::string text;
   for (const std::string_view word : words) {

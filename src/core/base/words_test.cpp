@@ -37,7 +37,7 @@ TEST(Words, words_are_listed_in_enumeration_order) {
   EXPECT_EQ(listed(word_list<Fruit>()), "apple, pear, plum");
 }
 
-// The same checks that stop a build.
+// These are the checks that also fail a build.
 TEST(Words, bad_tables_are_detected) {
   using Rows = std::vector<Word<Fruit>>;
   const auto fault = [](const Rows& rows) {

@@ -1,4 +1,5 @@
-// Which of a layer's products a low-rank adapter (LoRA) stands beside, in training as in serving.
+// The matrix products of a layer to which a low-rank adapter (LoRA) is attached, in training and in
+// serving.
 #pragma once
 
 #include "core/base/words.h"

@@ -16,7 +16,7 @@ const Row* find_by_id(const std::vector<Row>& rows, std::string_view id) {
   return at == rows.end() ? nullptr : &*at;
 }
 
-// People write "meta-llama/Llama-3.1-70B" in any case; ids are lower case already.
+// Users write "meta-llama/Llama-3.1-70B" in any case; ids are lower case already.
 template <class Row>
 const Row* find_by_alias(const std::vector<Row>& rows, std::string_view name) {
   const std::string wanted = lowered(name);
@@ -130,7 +130,7 @@ Result<Catalog> load_catalog(const ReadFile& read) {
   loader.load("dense_ceilings", c.dense_ceilings);
   loader.load("link_rates", c.link_rates);
   Diagnostics faults = loader.take_faults();
-  // A row that could not be read would break checks for the wrong reason.
+  // If a row could not be read, the checks would fail for the wrong reason, so they are skipped.
   if (!has_errors(faults)) faults = check_catalog(c);
   if (has_errors(faults)) return std::unexpected(std::move(faults));
   return c;

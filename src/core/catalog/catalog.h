@@ -1,7 +1,7 @@
 // The catalog: every fact that data/catalog holds, loaded and checked, found by id.
 //
-// load_catalog refuses rows that break a check of checks.h (sparse printed as dense, both link
-// directions added, GiB as GB ...), all at once, with file and line.
+// load_catalog refuses rows that fail a check of checks.h (sparse rates printed as dense, both link
+// directions added, GiB as GB ...). It reports all faults at once, with file and line.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ struct Catalog {
   std::vector<DenseCeiling> dense_ceilings;
   std::vector<LinkRate> link_rates;
 
-  // nullptr where there is no such id (or alias, for regions and models).
+  // Returns nullptr if there is no such id (or alias, for regions and models).
   const Accelerator* accelerator(std::string_view id) const;
   const Node* node(std::string_view id) const;
   const Switch* switch_part(std::string_view id) const;
@@ -66,17 +66,18 @@ struct Catalog {
   const TcoParameter* tco(std::string_view id) const;
   const PowerStage* power_stage(std::string_view id) const;
   const ServingEngine* engine(std::string_view id) const;
-  // The rule about selling this accelerator to a country (ISO alpha-3, lower case), if there is
-  // one.
+  // Returns the rule about exporting this accelerator to a country (ISO alpha-3, lower case), or
+  // nullptr if there is none.
   const ExportControl* export_control(std::string_view accelerator_id,
                                       std::string_view country) const;
 };
 
-// Gives the text of a file below data/ ("catalog/nodes.csv").
+// Returns the text of a file below data/ ("catalog/nodes.csv").
 using ReadFile = std::function<Result<std::string>(std::string_view path)>;
 
 Result<Catalog> load_catalog(const ReadFile& read);
-// From the files in the binary. A fault here is ours, not the user's; tests/ checks there is none.
+// Loads the catalog from the files in the binary. A fault here is ours, not the user's; tests/
+// checks that there is none.
 Result<Catalog> load_embedded_catalog();
 
 }  // namespace orrery::catalog

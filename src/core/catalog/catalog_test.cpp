@@ -91,7 +91,7 @@ TEST(Catalog, missing_file_is_reported) {
   EXPECT_EQ(loaded.error().size(), 27u) << "each table is reported, not the first alone";
 }
 
-// Written in percent, kept as a fraction: 0.44 % a year is what the makers' fleets report.
+// Written in per cent and kept as a fraction: makers' fleets report 0.44 % per year.
 TEST(Catalog, failure_rates_of_drives_are_fractions) {
   const StorageDevice* drive = shipped().storage_device("tlc-gen4");
   ASSERT_NE(drive, nullptr);

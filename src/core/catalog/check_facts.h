@@ -1,5 +1,5 @@
-// What the loader checks of checks.h compare rows with: facts themselves, so they are data with
-// sources and not numbers in code.
+// Reference values that the checks of checks.h compare rows with. They are facts themselves, so
+// they are data with sources rather than numbers in code.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace orrery::catalog {
 
-// Dense peak of `dtype` over that of `of`, for a vendor or, where accelerator_id is given, for one
-// part that does not follow its vendor's rule.
+// Ratio of the dense peak of `dtype` to that of `of`, for a vendor or, if accelerator_id is given,
+// for one part that does not follow its vendor's rule.
 struct DenseRatio {
   std::string id;
   std::string vendor;
@@ -22,8 +22,8 @@ struct DenseRatio {
   Provenance provenance;
 };
 
-// The most dense 16-bit TFLOP/s a watt that a vendor sold in those years; a row wholly printed
-// sparse lies above it.
+// The highest dense 16-bit TFLOP/s per watt that a vendor sold in those years. A row whose rates
+// are all sparse exceeds it.
 struct DenseCeiling {
   std::string id;
   std::string vendor;
@@ -36,7 +36,7 @@ struct DenseCeiling {
 
 struct LinkRate {
   std::string id;
-  std::string link;  // as Accelerator::scaleup_link begins
+  std::string link;  // prefix of Accelerator::scaleup_link
   BytesPerSecond per_direction;
   std::string reason;
   Provenance provenance;

@@ -31,7 +31,7 @@ void check_ids(const std::vector<Row>& rows, Diagnostics& faults) {
       return row.provenance.reference == *seen[i];
     });
     faults.push_back(row_fault(later->provenance, "catalog.duplicate-id", "the id is used twice",
-                               "a lookup would quietly take the first"));
+                               "a lookup would silently take the first"));
   }
 }
 
@@ -44,7 +44,7 @@ void check_aliases(const std::vector<Row>& rows, Diagnostics& faults) {
       if (names.insert(lowered(alias)).second) continue;
       faults.push_back(row_fault(row.provenance, "catalog.duplicate-id",
                                  "the alias '" + alias + "' is used twice",
-                                 "a lookup would quietly take the first"));
+                                 "a lookup would silently take the first"));
     }
   }
 }

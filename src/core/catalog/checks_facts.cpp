@@ -14,7 +14,7 @@ void need(bool holds, const Provenance& row, const char* code, std::string what,
   if (!holds) faults.push_back(row_fault(row, code, std::move(what), why));
 }
 
-// Missing ends are left out; the rest must not fall.
+// Returns true if the values that are present never fall; missing ones are skipped.
 bool rising(std::initializer_list<std::optional<double>> values) {
   std::optional<double> last;
   for (const auto& v : values) {
@@ -36,7 +36,7 @@ void check_range(const std::optional<PriceRange>& price, const Provenance& row,
        "the low price is above the high one", "", faults);
 }
 
-// "+4x100G" in the breakout column: uplinks beside the ports.
+// Reads "+4x100G" in the breakout column: uplinks in addition to the ports.
 BytesPerSecond uplinks(const Switch& s) {
   if (!s.breakout.starts_with('+')) return {};
   const auto at = s.breakout.find('x');
@@ -53,7 +53,7 @@ void check_switch(const Switch& s, Diagnostics& faults) {
   need(std::abs(total / s.total_one_way - 1) <= kTotalTolerance, s.provenance, "catalog.radix",
        "ports x speed is " + significant(total / gbits_per_s(1e3), 4) + " Tb/s, the row says " +
            significant(s.total_one_way / gbits_per_s(1e3), 4),
-       "totals are one way; a doubled total or a lost port shows here", faults);
+       "totals are one-way; a doubled total or a missing port shows up here", faults);
   need(!s.typical_power || !s.max_power || *s.typical_power <= *s.max_power, s.provenance,
        "catalog.power-order", "typical power is above the maximum", "", faults);
   check_range(s.price, s.provenance, faults);
@@ -72,7 +72,7 @@ void check_device(const StorageDevice& d, Diagnostics& faults) {
   need(d.idle_power <= d.active_power, d.provenance, "catalog.power-order",
        "idle power is above active power", "", faults);
   need(!d.annual_failure_rate || *d.annual_failure_rate < 0.2, d.provenance, "catalog.fraction",
-       "more than a fifth of the drives would fail a year", "the column is in per cent", faults);
+       "more than a fifth of the drives would fail per year", "the column is in per cent", faults);
 }
 
 void check_model(const ModelShape& m, Diagnostics& faults) {
@@ -81,9 +81,10 @@ void check_model(const ModelShape& m, Diagnostics& faults) {
        "layers, hidden, heads and vocab must be above 0", "", faults);
   need(m.kv_heads > 0 && m.heads % std::max(1, m.kv_heads) == 0, m.provenance,
        "catalog.model-shape", "kv_heads does not divide heads",
-       "each key head serves a whole group of query heads", faults);
+       "each KV head serves a whole group of query heads", faults);
   need(!m.is_moe() || (m.top_k > 0 && m.top_k <= m.experts && m.expert_ffn > 0), m.provenance,
-       "catalog.model-shape", "top_k must be within the experts, and expert_ffn given", "", faults);
+       "catalog.model-shape", "top_k must not exceed experts, and expert_ffn is required", "",
+       faults);
   const bool latent = m.kv_lora_rank > 0 && m.qk_rope_dim > 0 && m.v_head_dim > 0;
   need(m.attention != AttentionKind::mla || latent, m.provenance, "catalog.model-shape",
        "latent attention without its ranks", "", faults);
@@ -95,10 +96,10 @@ void check_region(const Catalog& c, const GridRegion& r, Diagnostics& faults) {
   need(r.price_low <= r.price_high, r.provenance, "catalog.price-order",
        "the low price is above the high one", "", faults);
   need(r.price_low >= usd_per_kwh(0.005) && r.price_high <= usd_per_kwh(0.6), r.provenance,
-       "catalog.power-price", "electricity outside 0.5 to 60 US cents a kWh",
+       "catalog.power-price", "electricity outside 0.5 to 60 US cents per kWh",
        "the columns are in cents", faults);
   need(r.carbon <= grams_per_kwh(1200), r.provenance, "catalog.carbon",
-       "more than 1,200 g CO2 a kWh", "lignite alone is below that", faults);
+       "more than 1,200 g CO2 per kWh", "pure lignite is below that", faults);
   need(r.country.size() == 3, r.provenance, "catalog.country", "country is not ISO alpha-3", "",
        faults);
   bool known = false;
@@ -125,9 +126,9 @@ void check_site_facts(const Catalog& catalog, Diagnostics& faults) {
     need(m.pue_low >= 1 && m.pue_low <= m.pue_high && m.pue_high < 3, m.provenance,
          "catalog.fraction", "PUE must rise from 1 and stay below 3", "", faults);
     need(m.liquid_heat_fraction <= 1, m.provenance, "catalog.fraction",
-         "more than all heat goes to liquid", "", faults);
+         "the liquid fraction is above 1", "", faults);
     need(m.rack_low <= m.rack_practical_max, m.provenance, "catalog.order",
-         "the least rack is above the largest", "", faults);
+         "the smallest rack is above the largest", "", faults);
   }
   for (const PueByClimate& p : catalog.pue_by_climate) {
     need(p.p10 >= 1 && rising({p.p10, p.p50, p.p90}), p.provenance, "catalog.order",
@@ -168,7 +169,8 @@ void check_prices(const Catalog& catalog, Diagnostics& faults) {
   }
   for (const SpotBand& s : catalog.spot_bands) {
     need(rising({s.low_month, s.high_month}) && s.high_month.value_or(0) <= 1, s.provenance,
-         "catalog.order", "the interruption band does not rise within 100 % a month", "", faults);
+         "catalog.order", "the interruption range does not rise within 0 to 100 % per month", "",
+         faults);
     need(s.accelerator_id.empty() || catalog.accelerator(s.accelerator_id), s.provenance,
          "catalog.reference", "no accelerator '" + s.accelerator_id + "'", "", faults);
   }

@@ -78,7 +78,7 @@ TEST(ChecksFacts, region_prices_and_carbon_are_bounded) {
   EXPECT_THAT(with([](GridRegion& r) { r.climate = "mild"; }), ElementsAre("catalog.reference"));
 }
 
-// The faults of one row beside an accelerator `x` and a cooling method `air`.
+// Returns the faults of one row in a catalog with an accelerator `x` and a cooling method `air`.
 template <class Row, class With>
 std::vector<std::string> said_of(void (*check)(const Catalog&, Diagnostics&),
                                  std::vector<Row> Catalog::* table, Row row, With with) {
@@ -151,7 +151,7 @@ TEST(ChecksFacts, power_stage_efficiency_is_between_half_and_one) {
   EXPECT_THAT(with(0.9, 0.98, 0.97), ElementsAre(fraction));
 }
 
-// 0.8 of 1.25 is all of it; a hundredth is let pass.
+// 0.8 of 1.25 is exactly 1; a deviation of a hundredth is accepted.
 TEST(ChecksFacts, usable_fraction_is_the_inverse_of_the_multiplier) {
   const auto with = [](double usable, double multiplier) {
     return said_of(

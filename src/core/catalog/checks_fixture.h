@@ -19,7 +19,7 @@ inline std::vector<std::string> faults_by(void (*check)(const Catalog&, Diagnost
   return lines;
 }
 
-// One of each: `with` changes the one row that is then checked.
+// Runs a check on one row of each table; `with` changes the row under test.
 template <class Row, class With>
 inline std::vector<std::string> checked(void (*check)(const Catalog&, Diagnostics&),
                                         std::vector<Row> Catalog::* table, Row row, With with) {
@@ -33,7 +33,7 @@ inline std::vector<std::string> checked(void (*check)(const Catalog&, Diagnostic
   return faults_by(check, c);
 }
 
-// Eight parts of 700 W in 8 units of air: 6 supplies of 3.3 kW (19.8), two of which may fail.
+// Eight 700 W parts in an air-cooled 8U node: 6 supplies of 3.3 kW (19.8), two of which may fail.
 template <class With>
 inline std::vector<std::string> node_with(With with) {
   return checked(check_nodes, &Catalog::nodes,

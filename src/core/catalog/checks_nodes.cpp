@@ -14,7 +14,7 @@ struct Supplies {
   Watts each;
 };
 
-// "6x3.3" is six supplies of 3.3 kW; other texts ("busbar") state no count.
+// Reads "6x3.3" as six supplies of 3.3 kW; other texts ("busbar") state no count.
 std::optional<Supplies> supplies_of(const std::string& text) {
   const auto at = text.find('x');
   if (at == std::string::npos) return std::nullopt;
@@ -29,7 +29,7 @@ struct Spare {
   int spare = 0;
 };
 
-// "4+2": four must live, two may fail.
+// Reads "4+2": four must work, two may fail.
 std::optional<Spare> spare_of(const std::string& text) {
   const auto at = text.find('+');
   if (at == std::string::npos) return std::nullopt;
@@ -45,7 +45,7 @@ void check_accelerator_reference(const Catalog& c, const Node& n, Diagnostics& f
   if (n.accelerators == 0) {
     if (!n.accelerator_id.empty()) {
       faults.push_back(row_fault(n.provenance, "catalog.reference",
-                                 "no accelerators, and yet one is named", ""));
+                                 "an accelerator is named, but the count is 0", ""));
     }
     return;
   }
@@ -56,7 +56,7 @@ void check_accelerator_reference(const Catalog& c, const Node& n, Diagnostics& f
   if (n.accelerators_per_host < 1 || n.accelerators % n.accelerators_per_host != 0) {
     faults.push_back(row_fault(n.provenance, "catalog.node-hosts",
                                "accelerators_per_host does not divide accelerators",
-                               "hosts of one node are alike"));
+                               "the hosts of one node have equal numbers of accelerators"));
   }
 }
 
@@ -67,7 +67,7 @@ void check_power(const Catalog& c, const Node& n, Diagnostics& faults) {
                                "its accelerators may draw " +
                                    kilowatts_of(*a->tdp * n.accelerators) + ", the node only " +
                                    kilowatts_of(*n.max_power),
-                               "TDP times count is a part of the node's maximum"));
+                               "TDP times count is only a part of the node's maximum"));
   }
   const bool idle_high =
       n.idle_power && n.typical_train_power && *n.idle_power >= *n.typical_train_power;
@@ -76,7 +76,7 @@ void check_power(const Catalog& c, const Node& n, Diagnostics& faults) {
   if (idle_high || typical_high) {
     faults.push_back(row_fault(n.provenance, "catalog.power-order",
                                "idle, typical and maximum power do not rise",
-                               "a node's maximum is a nameplate and not what it draws"));
+                               "a node's maximum is its nameplate power, not its typical draw"));
   }
   if (n.max_power && n.psu_capacity && *n.max_power > *n.psu_capacity) {
     faults.push_back(row_fault(n.provenance, "catalog.node-psu",
@@ -94,7 +94,7 @@ void check_supplies(const Node& n, Diagnostics& faults) {
   };
   const Watts total = supplies->each * supplies->count;
   if (!n.psu_capacity || std::abs(total / *n.psu_capacity - 1) > kTotalTolerance) {
-    fault(n.psu + " is " + kilowatts_of(total) + ", psu_total_kw says otherwise", "");
+    fault(n.psu + " is " + kilowatts_of(total) + ", psu_total_kw differs", "");
   }
   const auto spare = spare_of(n.psu_redundancy);
   if (!spare) return;
@@ -102,11 +102,11 @@ void check_supplies(const Node& n, Diagnostics& faults) {
     fault(n.psu + " supplies cannot be " + n.psu_redundancy, "");
   } else if (n.max_power && supplies->each * spare->needed < *n.max_power) {
     fault(n.psu_redundancy + " of " + n.psu + " leaves less than the node draws",
-          "the redundancy would not hold under load");
+          "the redundancy would fail under load");
   }
 }
 
-// Rejects "4U DGX H100" and "2.4 MW of cooling a rack", both found in print.
+// Refuses "4U DGX H100" and "2.4 MW of cooling per rack", both of which have been published.
 void check_density(const Node& n, Diagnostics& faults) {
   if (!n.rack_units || !n.max_power) return;
   if (*n.rack_units < 1 || *n.rack_units > 60) {
@@ -118,8 +118,8 @@ void check_density(const Node& n, Diagnostics& faults) {
   const double most = n.cooling == "air" ? kMostKilowattsPerUnitAir : kMostKilowattsPerUnitLiquid;
   if (per_unit <= most) return;
   faults.push_back(row_fault(n.provenance, "catalog.node-density",
-                             significant(per_unit, 3) + " kW a rack unit with " + n.cooling +
-                                 " cooling, at most " + significant(most, 3) + " is built",
+                             significant(per_unit, 3) + " kW per rack unit with " + n.cooling +
+                                 " cooling; real nodes have at most " + significant(most, 3),
                              "the height or the power is wrong"));
 }
 

@@ -71,7 +71,7 @@ TEST(ChecksNodes, power_supplies_add_up_and_cover_failures) {
   EXPECT_THAT(psu("1x10", 10, "1+0"), IsEmpty());
 }
 
-// 2 kW a unit with air, 8 with liquid; 1 to 60 units.
+// At most 2 kW per unit with air, 8 with liquid; 1 to 60 units.
 TEST(ChecksNodes, node_density_is_bounded) {
   const auto dense = [](int units, double kw, const char* cooling) {
     return node_with([&](Node& n) {

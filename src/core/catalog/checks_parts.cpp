@@ -25,7 +25,7 @@ const DenseRatio* ratio_rule(const Catalog& c, const Accelerator& a, Dtype dtype
   return found;
 }
 
-// Older parts have fp16 and no bf16; the two are one rate wherever both exist, Gaudi apart.
+// Older parts have fp16 and no bf16. Parts with both have the same rate for both, except Gaudi.
 std::optional<FlopsPerSecond> peak_16_bit(const Accelerator& a) {
   return a.peak(Dtype::bf16) ? a.peak(Dtype::bf16) : a.peak(Dtype::fp16);
 }
@@ -48,7 +48,8 @@ void check_dense_ratios(const Catalog& c, const Accelerator& a, Diagnostics& fau
     if (!rule) {
       faults.push_back(row_fault(a.provenance, "catalog.ratio-unknown",
                                  what + " and dense_ratios.csv has no rule for " + a.vendor,
-                                 "a ratio nobody has stated cannot be told from a sparse figure"));
+                                 "without a stated ratio this cannot be distinguished from a "
+                                 "sparse figure"));
     } else {
       faults.push_back(row_fault(a.provenance, "catalog.sparse",
                                  what + ", dense is " + number(rule->ratio) + " x",
@@ -65,15 +66,16 @@ void check_rate_against_power(const Catalog& c, const Accelerator& a, Diagnostic
   if (per_watt < kLeastTflopsPerWatt || per_watt > kMostTflopsPerWatt) {
     faults.push_back(row_fault(
         a.provenance, "catalog.tflops-per-watt",
-        number(per_watt) + " dense 16-bit TFLOP/s a watt is outside 0.3 to 4", "no part sold is"));
+        number(per_watt) + " dense 16-bit TFLOP/s per watt is outside 0.3 to 4",
+        "no part on sale is"));
   }
   const auto too_dense = [&](Dtype d, double most) {
     const auto rate = a.peak(d);
     if (!rate || *rate / tflops_per_s(1) <= most * (*a.tdp / watts(1))) return;
     faults.push_back(
         row_fault(a.provenance, "catalog.tflops-per-watt",
-                  std::string(to_text(d)) + " above " + number(most) + " TFLOP/s a watt",
-                  "no part announced is"));
+                  std::string(to_text(d)) + " above " + number(most) + " TFLOP/s per watt",
+                  "no announced part is"));
   };
   too_dense(Dtype::fp8, kMostTflopsPerWatt8Bit);
   too_dense(Dtype::int8, kMostTflopsPerWatt8Bit);
@@ -85,9 +87,9 @@ void check_rate_against_power(const Catalog& c, const Accelerator& a, Diagnostic
     }
     faults.push_back(
         row_fault(a.provenance, "catalog.sparse-row",
-                  number(per_watt) + " TFLOP/s a watt is above what " + a.vendor + " sold then (" +
+                  number(per_watt) + " TFLOP/s per watt is more than " + a.vendor + " sold then (" +
                       number(ceiling.tflops_per_watt) + ")",
-                  "the whole row may be printed sparse, or belong to another power class"));
+                  "all rates of the row may be sparse, or it may belong to another power class"));
   }
 }
 
@@ -97,7 +99,7 @@ void check_ridge(const Accelerator& a, Diagnostics& faults) {
   const double ridge = (*peak / a.memory_bandwidth).base();
   if (ridge >= kLeastRidge && ridge <= kMostRidge) return;
   faults.push_back(row_fault(a.provenance, "catalog.ridge",
-                             number(ridge) + " FLOP a byte is outside 30 to 700",
+                             number(ridge) + " FLOP per byte is outside 30 to 700",
                              "rate or memory bandwidth is in the wrong unit"));
 }
 
@@ -109,17 +111,17 @@ void check_link(const Catalog& c, const Accelerator& a, Diagnostics& faults) {
   }
   if (!known) {
     faults.push_back(row_fault(a.provenance, "catalog.link-unknown",
-                               "link_rates.csv does not know '" + a.scaleup_link + "'", ""));
+                               "link_rates.csv has no link '" + a.scaleup_link + "'", ""));
   } else if (a.scaleup_per_direction && *a.scaleup_per_direction > known->per_direction * 1.001) {
     faults.push_back(row_fault(a.provenance, "catalog.link-both-directions",
                                number(*a.scaleup_per_direction / gbytes_per_s(1)) +
-                                   " GB/s a direction, " + known->link + " has at most " +
+                                   " GB/s per direction, " + known->link + " has at most " +
                                    number(known->per_direction / gbytes_per_s(1)),
-                               "headlines add both directions (" + known->reason + ")"));
+                               "headline figures add both directions (" + known->reason + ")"));
   }
 }
 
-// "H100 SXM5 80GB" says what the memory column must say.
+// Reads the memory size from a name such as "H100 SXM5 80GB", which must match the memory column.
 std::optional<double> gigabytes_in(const std::string& name) {
   const auto at = name.find("GB");
   if (at == std::string::npos || at == 0) return std::nullopt;
@@ -134,7 +136,7 @@ void check_memory(const Accelerator& a, Diagnostics& faults) {
   const bool whole_steps = std::abs(steps - std::round(steps)) <= 0.005 * steps;
   if (a.vendor == kGibVendor && !whole_steps) {
     faults.push_back(row_fault(a.provenance, "catalog.gib-as-gb",
-                               number(gb) + " GB is no multiple of 16 GiB",
+                               number(gb) + " GB is not a multiple of 16 GiB",
                                "this vendor counts in GiB; 96 GiB is 103 GB"));
   }
   const auto named = gigabytes_in(a.name);
@@ -151,8 +153,8 @@ void check_mig(const Catalog& c, const MigProfile& m, Diagnostics& faults) {
                                "no accelerator '" + m.accelerator_id + "'", ""));
     return;
   }
-  // The name rounds the share of the whole memory up to a decimal GB; an instance gets a little
-  // less.
+  // The name rounds the instance's share of the whole memory up to a decimal GB; the instance
+  // itself gets a little less.
   const auto dot = m.profile.find('.');
   const auto end = m.profile.find("gb");
   if (dot == std::string::npos || end == std::string::npos || end < dot) return;
@@ -160,7 +162,7 @@ void check_mig(const Catalog& c, const MigProfile& m, Diagnostics& faults) {
   if (named && m.memory > gigabytes(*named * 1.07)) {
     faults.push_back(row_fault(m.provenance, "catalog.gib-as-gb",
                                number(m.memory / gib(1)) + " GiB in a profile named " + m.profile,
-                               "the instance is never larger than its name"));
+                               "an instance is never larger than its name says"));
   }
 }
 

@@ -31,7 +31,7 @@ std::vector<std::string> codes_by(Check check, const Catalog& c) {
   return codes;
 }
 
-// 1000 W, 1000 dense TFLOP/s of 16 bits (1 a watt), 200 FLOP a byte.
+// 1000 W, 1000 dense 16-bit TFLOP/s (1 per watt), 200 FLOP per byte.
 Catalog with_part() {
   Catalog c;
   Accelerator a{.id = "x", .vendor = "Acme", .name = "X 80GB", .launch_year = 2024};
@@ -62,7 +62,7 @@ TEST(ChecksParts, sixteen_bit_rate_per_watt_is_bounded) {
   const auto codes = [](double tflops) {
     Catalog c = with_part();
     set_peak(c, Dtype::bf16, tflops);
-    c.accelerators[0].memory_bandwidth = gbytes_per_s(tflops * 5);  // 200 FLOP a byte
+    c.accelerators[0].memory_bandwidth = gbytes_per_s(tflops * 5);  // 200 FLOP per byte
     return codes_by(check_accelerators, c);
   };
   EXPECT_THAT(codes(299), ElementsAre("catalog.tflops-per-watt"));
@@ -78,10 +78,10 @@ TEST(ChecksParts, part_without_bf16_is_judged_by_fp16) {
   c.accelerators[0].memory_bandwidth = gbytes_per_s(1495);
   EXPECT_THAT(codes_by(check_accelerators, c),
               ElementsAre("catalog.ratio-unknown", "catalog.tflops-per-watt"))
-      << "fp16 is 1 x what it stands for, and Acme has no rule";
+      << "fp16 counts as bf16 at a ratio of 1, and Acme has no rule";
 }
 
-// Per watt: 12 in 8 bits, 24 in 4.
+// Per watt: at most 12 in 8 bits, 24 in 4.
 TEST(ChecksParts, narrow_rate_per_watt_is_bounded) {
   const auto codes = [](Dtype d, double tflops) {
     Catalog c = with_part();
@@ -101,7 +101,7 @@ TEST(ChecksParts, narrow_rate_per_watt_is_bounded) {
   EXPECT_THAT(codes(Dtype::fp4, 24001), ElementsAre("catalog.tflops-per-watt"));
 }
 
-// FLOP a byte of 30 to 700: 1000 TFLOP/s over 33.3 and 1.43 TB/s.
+// 30 to 700 FLOP per byte: 1000 TFLOP/s over 33.3 and 1.43 TB/s.
 TEST(ChecksParts, ridge_is_bounded) {
   const auto codes = [](double ridge) {
     Catalog c = with_part();
@@ -116,7 +116,7 @@ TEST(ChecksParts, ridge_is_bounded) {
   c.accelerators[0].memory_bandwidth = gbytes_per_s(1000);
 }
 
-// A rule holds within 3 % on either side; a part's own rule stands before its vendor's.
+// A rule applies within 3 % on either side; a part's own rule takes precedence over its vendor's.
 TEST(ChecksParts, dense_ratio_rules_hold_within_three_percent) {
   Catalog c = with_part();
   c.dense_ratios = {
@@ -161,7 +161,7 @@ TEST(ChecksParts, every_narrow_rate_has_a_ratio_and_fp64_has_none) {
   EXPECT_THAT(codes_by(check_accelerators, c), IsEmpty()) << "fp4 is judged by fp8";
 }
 
-// What a vendor sold in some years: both ends of the years count, and the ceiling itself passes.
+// What a vendor sold in certain years: both end years are included, and the ceiling itself passes.
 TEST(ChecksParts, vendor_ceilings_apply_to_their_years) {
   const auto codes = [](int year, double ceiling, const char* vendor = "Acme") {
     Catalog c = with_part();
@@ -198,7 +198,7 @@ TEST(ChecksParts, links_match_by_prefix) {
   EXPECT_THAT(codes("none", 1e6), IsEmpty());
 }
 
-// AWS counts in steps of 16 GiB: 96 GiB is 103.08 GB, read within half a per cent.
+// AWS counts in steps of 16 GiB: 96 GiB is 103.08 GB, recognised within half a per cent.
 TEST(ChecksParts, memory_in_gib_is_detected) {
   const auto aws = [](double gb) {
     Catalog c = with_part();
@@ -222,7 +222,7 @@ TEST(ChecksParts, memory_in_gib_is_detected) {
   EXPECT_THAT(named("X 80GB", 80.41), ElementsAre("catalog.gib-as-gb"));
   EXPECT_THAT(named("X 80GB", 79.61), IsEmpty());
   EXPECT_THAT(named("X 80GB", 79.59), ElementsAre("catalog.gib-as-gb"));
-  EXPECT_THAT(named("GB200", 186), IsEmpty()) << "no figure stands before it";
+  EXPECT_THAT(named("GB200", 186), IsEmpty()) << "there is no figure before the unit";
   EXPECT_THAT(named("XGB", 186), IsEmpty());
   EXPECT_THAT(named("180GB", 180), IsEmpty());
 }
@@ -235,7 +235,7 @@ TEST(ChecksParts, idle_power_is_below_tdp) {
   EXPECT_THAT(codes_by(check_accelerators, c), ElementsAre("catalog.power-order"));
 }
 
-// The name of a MIG profile rounds up: 18 GB may hold 19.26 GB (7 % more) and no more.
+// The name of a MIG profile rounds up: "18 GB" may have 19.26 GB (7 % more) but no more.
 TEST(ChecksParts, mig_profile_is_no_larger_than_its_name) {
   const auto codes = [](const char* profile, double gb, const char* part = "x") {
     Catalog c = with_part();
@@ -312,7 +312,7 @@ TEST(ChecksParts, duplicate_aliases_are_refused) {
   EXPECT_THAT(codes("B", "two"), ElementsAre(2));
 }
 
-// Eight ports of 100 Gb/s and what stands behind the plus: 0.8 + 0.4 Tb/s.
+// Eight ports of 100 Gb/s and the uplinks after the plus: 0.8 + 0.4 Tb/s.
 TEST(ChecksParts, switch_capacity_equals_its_ports) {
   const auto with = [](auto change) {
     return checked(check_network_parts, &Catalog::switches,

@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::Field;
 using testing::IsEmpty;
 
-// One field of one row of the shipped tables is changed; nothing else is.
+// Changes one field of one row of the shipped tables and nothing else.
 struct BadRow {
   const char* why;
   const char* table;
@@ -72,7 +72,7 @@ TEST_P(RefusedRow, names_the_fault_and_the_line) {
       << to_text(faults);
 }
 
-// models/facility: the traps of print, each fed as the row that fell into it.
+// models/facility: known errors in published figures, each as the row that has it.
 constexpr BadRow kBadRows[] = {
     {"sparse fp8 beside dense bf16", "accelerators", "h100-sxm", "fp8_tflops_dense", "3958",
      "catalog.sparse"},
@@ -95,7 +95,7 @@ constexpr BadRow kBadRows[] = {
      "catalog.link-both-directions"},
     {"both directions of Infinity Fabric added", "accelerators", "mi300x", "scaleup_gbs_per_dir",
      "896", "catalog.link-both-directions"},
-    {"a link nobody knows", "accelerators", "h100-sxm", "scaleup_link", "HyperLink",
+    {"an unknown link", "accelerators", "h100-sxm", "scaleup_link", "HyperLink",
      "catalog.link-unknown"},
     {"96 GiB written as GB", "accelerators", "trainium2", "mem_gb", "96", "catalog.gib-as-gb"},
     {"80 GB converted as if GiB", "accelerators", "h100-sxm", "mem_gb", "85.9",
@@ -134,7 +134,7 @@ constexpr BadRow kBadRows[] = {
     {"experts without a width", "models", "mixtral-8x7b", "expert_ffn", "", "catalog.model-shape"},
     {"latent attention without its rank", "models", "deepseek-v3", "kv_lora_rank", "",
      "catalog.model-shape"},
-    {"an attention nobody knows", "models", "llama-3-8b", "attention", "rnn", "catalog.attention"},
+    {"an unknown attention", "models", "llama-3-8b", "attention", "rnn", "catalog.attention"},
     {"PUE below 1", "cooling_methods", "air-contained", "pue_low", "0.9", "catalog.fraction"},
     {"cooling that is not in the table", "pue_model_by_climate", "cool-air-contained", "cooling_id",
      "air", "catalog.reference"},
@@ -150,7 +150,7 @@ constexpr BadRow kBadRows[] = {
     {"a country by two letters", "grid_regions", "usa", "country", "us", "catalog.country"},
     {"cloud prices out of order", "cloud_prices", "aws-p5-h100-sxm", "ondemand_max_usd_per_accel_h",
      "1", "catalog.price-order"},
-    {"a price for a part nobody lists", "cloud_prices", "aws-p5-h100-sxm", "accelerator_id", "x1",
+    {"a price for an unlisted part", "cloud_prices", "aws-p5-h100-sxm", "accelerator_id", "x1",
      "catalog.reference"},
     {"no source", "nodes", "dgx-h100", "source", "", "catalog.source"},
     {"no date", "nodes", "dgx-h100", "date", "", "catalog.date"},
@@ -174,7 +174,7 @@ TEST(Checks, shipped_catalog_passes) {
   EXPECT_THAT(check_catalog(*loaded), IsEmpty());
 }
 
-// The tables without a struct owe the same columns as the rest.
+// The tables without a struct must have the same columns as the rest.
 TEST(Checks, every_table_carries_id_source_date_basis_and_confidence) {
   int tables = 0;
   for (const EmbeddedFile& file : embedded_files()) {
@@ -189,7 +189,7 @@ TEST(Checks, every_table_carries_id_source_date_basis_and_confidence) {
       RowReader reader(row, "", std::string(file.path), faults);
       const std::string id = reader.id();
       reader.provenance();
-      EXPECT_TRUE(ids.insert(id).second) << file.path << ": " << id << " stands there twice";
+      EXPECT_TRUE(ids.insert(id).second) << file.path << ": " << id << " is there twice";
     });
     EXPECT_THAT(faults, IsEmpty()) << to_text(faults);
     EXPECT_THAT(form, IsEmpty()) << to_text(form);

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using Keys = std::initializer_list<const char*>;
 
-// Bounds that no published model comes near; beyond them a figure is a slip or an attack.
+// Bounds far above any published model; a larger figure is a slip or an attack.
 constexpr std::int64_t kLayersMax = 2000;
 constexpr std::int64_t kHeadsMax = 8192;
 constexpr std::int64_t kWidthMax = 4'000'000;
@@ -34,13 +34,13 @@ Place place_at(std::string_view text, std::size_t offset, const std::string& fil
 
 struct Scan {
   int depth = 0;                 // the deepest nesting
-  std::size_t deepest_at = 0;    // where kConfigDepthMax is first passed
+  std::size_t deepest_at = 0;    // where the nesting first exceeds kConfigDepthMax
   std::string with_null_tokens;  // the text with Python's Infinity and NaN written as null
 };
 
-// Before the parser sees the text, since it recurses: nesting by a linear scan outside strings.
-// Python writes Infinity and NaN, which JSON lacks; no shape field may be either, so they read
-// null.
+// Checks the nesting by a linear scan outside strings before the parser sees the text, because the
+// parser recurses. Python writes Infinity and NaN, which JSON lacks. No shape field may be either,
+// so they are read as null.
 Scan scan_text(std::string_view text) {
   Scan scan;
   scan.with_null_tokens.reserve(text.size());
@@ -83,7 +83,7 @@ Result<Json> parse_json(std::string_view text, const std::string& id) {
     return fail({.code = "config.size",
                  .place = {id, 0, 0},
                  .what = "the file is larger than 4 MiB",
-                 .why = "a config.json is some kilobytes; this may be the weights"});
+                 .why = "a config.json has a few kilobytes; this may be the weights"});
   }
   const Scan scan = scan_text(text);
   if (scan.depth > kConfigDepthMax) {
@@ -96,7 +96,7 @@ Result<Json> parse_json(std::string_view text, const std::string& id) {
     if (parsed.is_object()) return parsed;
     return fail({.code = "config.not-an-object",
                  .place = {id, 1, 1},
-                 .what = "a config.json is one object in braces"});
+                 .what = "a config.json must be one object in braces"});
   } catch (const Json::parse_error& e) {
     const std::size_t at = e.byte > 0 ? e.byte - 1 : 0;
     return fail({.code = "config.json",
@@ -104,11 +104,12 @@ Result<Json> parse_json(std::string_view text, const std::string& id) {
                  .what = "this is not JSON",
                  .fix = "give the model's config.json as its publisher wrote it"});
   } catch (const std::exception&) {
-    return fail({.code = "config.json", .place = {id, 0, 0}, .what = "this JSON cannot be read"});
+    return fail({.code = "config.json", .place = {id, 0, 0}, .what = "this JSON cannot be parsed"});
   }
 }
 
-// The values of one object; null counts as absent. Faults gather, and a faulty value reads as 0.
+// The values of one object. A null counts as absent. Faults are collected, and a faulty value reads
+// as 0.
 class Fields {
  public:
   Fields(const Json& object, const std::string& id, Diagnostics& faults)
@@ -130,7 +131,7 @@ class Fields {
       fault("config.type", name(keys) + " must be a whole number");
       return std::nullopt;
     }
-    // A value above the signed range would wrap; it is out of any range here.
+    // An unsigned value above the signed range would wrap, so it counts as out of range.
     const bool huge = value->is_number_unsigned() &&
                       value->get<std::uint64_t>() > static_cast<std::uint64_t>(kWindowMax);
     const std::int64_t v = huge ? most + 1 : value->get<std::int64_t>();
@@ -195,17 +196,17 @@ bool read_gated_mlp(Fields& f, const std::string& type) {
     }
     if (family_in(type, {"mpt", "gpt", "bloom", "opt", "falcon"})) return false;
     f.fault("config.missing", "'hidden_act' is missing",
-            "it says whether the MLP is gated, a third of its weights");
+            "it decides whether the MLP is gated, which is a third of its weights");
     return true;
   }
   static constexpr std::array<std::string_view, 6> kPlain = {
       "relu", "relu2", "gelu", "gelu_new", "gelu_fast", "relu_squared"};
-  // StarCoder 2 names the activation that Gemma gates and does not gate it.
+  // StarCoder 2 uses the activation that Gemma gates, but does not gate it.
   return std::ranges::find(kPlain, activation) == kPlain.end() && type != "starcoder2";
 }
 
-// Mamba-2's scan as Nemotron-H's line writes it, and the gated delta rule of Qwen3-Next's, whose
-// products have the same widths; other linear attentions leave it blank.
+// Reads the scan's shape: Mamba-2 as Nemotron-H writes it, and the gated delta rule of Qwen3-Next,
+// whose products have the same widths. Other kinds of linear attention have no shape here.
 void read_scan(Fields& f, ModelShape& m) {
   const auto width = [&](const char* mamba, const char* delta) {
     return static_cast<double>(f.maybe({mamba, delta}, 1, kWidthMax).value_or(0));
@@ -249,7 +250,7 @@ void read_sizes(Fields& f, ModelShape& m, const std::string& type) {
   }
   if (m.has_scan()) read_scan(f, m);
   if (m.layers > kLayersMax || m.attention_layers() < 0) {
-    f.fault("config.range", "the list of layer kinds is longer than the layers");
+    f.fault("config.range", "the list of layer kinds is longer than the number of layers");
   }
   m.hidden = static_cast<double>(f.need({"hidden_size", "n_embd", "d_model"}, kWidthMax));
   m.vocab = static_cast<double>(f.need({"vocab_size"}, kVocabMax));
@@ -260,7 +261,7 @@ void read_sizes(Fields& f, ModelShape& m, const std::string& type) {
 
 void read_heads(Fields& f, ModelShape& m) {
   m.heads = static_cast<int>(f.need({"num_attention_heads", "n_head", "n_heads"}, kHeadsMax));
-  // transformers: kv heads default to the heads.
+  // transformers' default: kv_heads = heads.
   m.kv_heads = static_cast<int>(
       f.maybe({"num_key_value_heads", "num_kv_heads"}, 1, kHeadsMax).value_or(m.heads));
   if (m.heads > 0 && m.kv_heads > 0 && m.heads % m.kv_heads != 0) {
@@ -278,20 +279,22 @@ void read_heads(Fields& f, ModelShape& m) {
   }
   if (f.has("q_lora_rank") || f.has("compress_ratios")) {
     f.fault("config.attention", "low-rank queries without 'kv_lora_rank'",
-            "this attention (compressed, or newer than MLA) has no model here");
+            "there is no model for this kind of attention (compressed, or newer than MLA)");
   }
   const auto given = f.maybe({"head_dim", "attention_head_dim"}, 1, kWidthMax);
   if (given) {
     m.head_dim = static_cast<double>(*given);
   } else if (m.heads > 0 && m.hidden > 0) {
     if (std::fmod(m.hidden, m.heads) != 0) {
-      f.fault("config.missing", "'head_dim' is missing and hidden_size / heads is no whole number");
+      f.fault("config.missing",
+              "'head_dim' is missing and hidden_size / heads is not a whole number");
     }
     m.head_dim = m.hidden / m.heads;
   }
 }
 
-// Every n-th layer is full: n where full layers stand at equal distance, with any phase.
+// Returns n if every n-th layer is full, that is, if the full layers are equally spaced (with any
+// offset).
 std::optional<int> period_of_full(const Json& types) {
   std::optional<std::size_t> last;
   std::size_t step = 0;
@@ -311,7 +314,7 @@ std::optional<int> period_of_full(const Json& types) {
 
 void read_window(Fields& f, ModelShape& m, const std::string& type) {
   if (type.starts_with("llama4")) {
-    // Chunked attention in three layers of four: the family's no_rope_layer_interval is 4.
+    // Chunked attention in three layers out of four: the family's no_rope_layer_interval is 4.
     m.sliding_window = static_cast<double>(f.zero_or({"attention_chunk_size"}, kWindowMax));
     m.full_attention_every = static_cast<int>(
         f.maybe({"no_rope_layer_interval"}, 1, kLayersMax).value_or(m.sliding_window > 0 ? 4 : 0));
@@ -328,11 +331,11 @@ void read_window(Fields& f, ModelShape& m, const std::string& type) {
   } else if (types) {
     const auto period = period_of_full(*types);
     if (!period || types->size() != static_cast<std::size_t>(m.layers)) {
-      f.fault("config.layers-differ", "'layer_types' has no even period over the layers");
+      f.fault("config.layers-differ", "the full layers in 'layer_types' are not evenly spaced");
     }
     m.full_attention_every = period.value_or(0);
   } else if (f.flag("use_sliding_window") == true) {
-    // Qwen 2: the first max_window_layers are full, the rest slide.
+    // Qwen 2: the first max_window_layers are full, the rest use the window.
     const std::int64_t full = f.zero_or({"max_window_layers"}, kLayersMax);
     if (full >= m.layers) m.sliding_window = 0;
     if (full > 0 && full < m.layers) {
@@ -344,7 +347,7 @@ void read_window(Fields& f, ModelShape& m, const std::string& type) {
   }
 }
 
-// How many layers have a plain MLP; where they stand among the expert layers is not kept.
+// Returns how many layers have a plain MLP; their positions among the expert layers are not kept.
 int dense_layers(Fields& f, const ModelShape& m) {
   if (const Json* freq = f.list("moe_layer_freq")) {
     return static_cast<int>(std::ranges::count_if(
@@ -385,13 +388,13 @@ void read_mlp(Fields& f, ModelShape& m, const std::string& type) {
   }
   m.top_k = static_cast<int>(f.need(
       {"num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_topk"}, kExpertsMax));
-  if (m.top_k > m.experts) f.fault("config.range", "more experts a token than there are");
+  if (m.top_k > m.experts) f.fault("config.range", "more experts per token than there are experts");
   // Mixtral, GPT-OSS and Llama 4 give the expert's width as intermediate_size.
   m.expert_ffn = static_cast<double>(f.need(
       {"moe_intermediate_size", "expert_intermediate_size", "intermediate_size"}, kWidthMax));
   if (m.state_space_layers == 0 && f.find({"moe_latent_size", "routed_expert_hidden_size"})) {
-    f.fault("config.experts", "the experts work in a narrower space than the model",
-            "serving would count their weights too wide");
+    f.fault("config.experts", "the experts' inputs and outputs are narrower than the model",
+            "serving would overestimate their weights");
   }
   m.expert_hidden = static_cast<double>(
       f.maybe({"moe_latent_size", "routed_expert_hidden_size"}, 1, kWidthMax).value_or(0));
@@ -403,7 +406,7 @@ void read_mlp(Fields& f, ModelShape& m, const std::string& type) {
   m.ffn = plain ? static_cast<double>(*plain) : m.expert_ffn;
   read_shared_experts(f, m, type);
   if (f.flag("enable_moe_block") == true) {
-    // Gemma 4 runs the plain MLP beside the experts in every layer: a shared expert by our names.
+    // Gemma 4 runs the plain MLP beside the experts in every layer: we call that a shared expert.
     m.shared_experts = 1;
     m.shared_expert_ffn = m.ffn;
   }
@@ -411,10 +414,10 @@ void read_mlp(Fields& f, ModelShape& m, const std::string& type) {
 
 void refuse_unlike_layers(Fields& f) {
   if (f.has("block_configs")) {
-    f.fault("config.layers-differ", "'block_configs' gives every layer a shape of its own");
+    f.fault("config.layers-differ", "'block_configs' gives every layer a different shape");
   }
   if (f.has("global_head_dim") || f.has("num_global_key_value_heads")) {
-    f.fault("config.layers-differ", "full layers have a head size of their own");
+    f.fault("config.layers-differ", "full layers have a different head size");
   }
 }
 
@@ -424,7 +427,7 @@ bool read_tied(Fields& f, Fields& outer, const std::string& type) {
       return level->flag("tie_word_embeddings").value_or(false);
     }
   }
-  // The families whose configuration class ties by default.
+  // The families whose configuration class ties the embeddings by default.
   return family_in(type, {"gemma", "gpt2", "mpt", "bloom", "opt", "falcon"});
 }
 
@@ -433,7 +436,7 @@ bool read_tied(Fields& f, Fields& outer, const std::string& type) {
 Result<ModelShape> model_from_config_json(std::string_view text, const std::string& id) {
   const auto parsed = parse_json(text, id);
   if (!parsed) return std::unexpected(parsed.error());
-  // A multimodal model keeps its language model one level down.
+  // A multimodal model's file has its language model one level down.
   const Json* inner = &*parsed;
   for (const char* key : {"text_config", "llm_config", "language_config"}) {
     const auto at = parsed->find(key);
@@ -457,7 +460,7 @@ Result<ModelShape> model_from_config_json(std::string_view text, const std::stri
                   .basis = FactBasis::seen,
                   .confidence = Confidence::high};
   if (fields.has("index_topk")) {
-    m.provenance.source += "; its sparse index over keys is left out";
+    m.provenance.source += "; its sparse index over keys is not modelled";
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return m;

@@ -1,5 +1,4 @@
-// What families of models write in their config.json, key by key, and what is refused at which
-// bound.
+// What model families write in their config.json, key by key, and which bounds are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A key that stands twice counts as it is written last.
+// If a key appears twice, the last one counts.
 std::string config_with(const std::string& more) {
   const std::string base = R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 960,
       "num_attention_heads": 12, "num_hidden_layers": 8, "vocab_size": 1000,
@@ -216,7 +215,7 @@ TEST(ConfigJsonFamilies, window_periods_are_read) {
   EXPECT_THAT(said_with(qwen + R"("max_window_layers": 1)"), ElementsAre(after));
 }
 
-// s: slides, f: full. The period counts wherever it begins, and must reach both ends.
+// s: sliding, f: full. The period may start anywhere but must hold up to both ends.
 TEST(ConfigJsonFamilies, layer_kinds_need_an_even_period) {
   const auto types_of = [](const std::string& letters) {
     std::string list;

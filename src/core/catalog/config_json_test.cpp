@@ -132,7 +132,7 @@ TEST(ConfigJson, python_infinity_is_not_a_syntax_error) {
 
 TEST(ConfigJson, every_missing_field_is_named_at_once) {
   const std::vector<std::string> codes = codes_of(R"({"model_type": "novel"})");
-  // layers, hidden, vocab, activation, heads and MLP width.
+  // The missing fields are layers, hidden, vocab, activation, heads and MLP width.
   EXPECT_EQ(std::ranges::count(codes, "config.missing"), 6);
 }
 
@@ -213,7 +213,7 @@ void expect_same_shape(const ModelShape& read, const ModelShape& row) {
   EXPECT_EQ(read.expert_hidden, row.expert_hidden);
 }
 
-// Published files, read from beside the checkout where they are; they are not ours to carry.
+// Published files, read from a folder beside the checkout if it exists; we may not distribute them.
 TEST(ConfigJson, published_files_agree_with_the_catalog) {
   const std::filesystem::path folder =
       std::filesystem::path(ORRERY_SOURCE_DIR) / "../shared/thirdparty/model_configs";
@@ -291,7 +291,7 @@ TEST(ConfigJson, values_beyond_any_model_are_refused) {
 }
 
 TEST(ConfigJson, nesting_is_limited_to_64) {
-  const auto nested = [](std::size_t depth) {  // the object itself is one level
+  const auto nested = [](std::size_t depth) {  // the object itself counts as one level
     return model_from_config_json(
         "{\n  \"a\": " + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}", "m");
   };
@@ -323,7 +323,7 @@ TEST(ConfigJson, python_constants_are_accepted) {
   EXPECT_EQ(bad.error().front().place.line, 1);
 }
 
-// One layer in one has attention: none is a scan.
+// Every layer has attention, so none is a scan.
 TEST(ConfigJson, attention_period_of_one_has_no_scan) {
   const auto read = [](const std::string& period) {
     return model_from_config_json(

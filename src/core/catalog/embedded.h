@@ -1,4 +1,4 @@
-// The files of data/, which the build puts into the binary as text.
+// The files of data/, which the build embeds in the binary as text.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 namespace orrery::catalog {
 
 struct EmbeddedFile {
-  std::string_view path;  // below data/, with '/': "catalog/accelerators.csv"
+  std::string_view path;  // path below data/, with '/': "catalog/accelerators.csv"
   std::string_view text;
 };
 
-// Sorted by path.
+// All embedded files, sorted by path.
 std::span<const EmbeddedFile> embedded_files();
 std::optional<std::string_view> embedded_file(std::string_view path);
 

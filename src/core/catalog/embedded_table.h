@@ -1,8 +1,8 @@
-// A file of data/ as a Result, whole or as a table: for code that cannot go on without it.
-// The emitters and the exporter read their texts so; everything else is handed a Knowledge.
+// Returns a file of data/ as a Result, as text or as a table, for code that cannot work without it.
+// The emitters and the exporter read their texts this way; everything else receives a Knowledge.
 //
-// A build that lacks one of its files is told of like any other fault. Faults within a table are
-// placed at its path below data/.
+// A file missing from the build is reported like any other fault. Faults inside a table name the
+// table's path below data/.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace orrery::catalog {
 
-// `path` as in EmbeddedFile: "catalog/nodes.csv".
+// `path` is as in EmbeddedFile: "catalog/nodes.csv".
 Result<std::string> embedded_text(std::string_view path);
 Result<CsvTable> embedded_table(std::string_view path);
 

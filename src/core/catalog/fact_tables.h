@@ -1,5 +1,6 @@
-// Every table of data/catalog as it is written, also those without a struct: for `orrery catalog`,
-// and for code that needs one published row. Loaded on request, so that plan does not pay for them.
+// Every table of data/catalog as written, including those without a struct: for `orrery catalog`,
+// and for code that needs one published row. Loaded on request, so that `plan` does not pay for
+// them.
 #pragma once
 
 #include <string>
@@ -17,13 +18,14 @@ struct TableTitle {
   std::string title;
 };
 
-// In the order of data/catalog_index.csv.
+// Returns the titles in the order of data/catalog_index.csv.
 Result<std::vector<TableTitle>> catalog_titles(const Knowledge& knowledge);
 
-// Hyphens and underscores are alike in `name`. An unknown name suggests the nearest.
+// Returns the table named `name`; hyphens and underscores are interchangeable. For an unknown name
+// the error suggests the nearest.
 Result<CsvTable> catalog_table(const Knowledge& knowledge, std::string_view name);
 
-// The row whose id or alias is `id`, in any case; nullptr where there is none.
+// Returns the row whose id or alias is `id`, ignoring case; nullptr if there is none.
 const CsvRow* row_by_id(const CsvTable& table, std::string_view id);
 std::vector<std::string> row_ids(const CsvTable& table);
 

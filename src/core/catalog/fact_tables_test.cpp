@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Files of our own, sorted by path as those of the binary are.
+// Test files, sorted by path like those in the binary.
 const std::array<EmbeddedFile, 4> kOwnFiles = {
     EmbeddedFile{"catalog/big_things.csv", "id,aliases\nOne,uno|Eins\ntwo,\n"},
     EmbeddedFile{"catalog/notes.txt", "text"},

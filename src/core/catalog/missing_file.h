@@ -1,4 +1,4 @@
-// The fault of a file that data/ should have had.
+// The error for a file that is missing from data/.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace orrery::catalog {
 inline std::unexpected<Diagnostics> missing_file(std::string_view path) {
   return fail({.code = "data.missing",
                .place = {.file = std::string(path)},
-               .what = "this build lacks a file of data/",
-               .why = "the build puts all of them into the binary",
+               .what = "this build lacks a file from data/",
+               .why = "the build embeds all of them in the binary",
                .fix = "build again"});
 }
 

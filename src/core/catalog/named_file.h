@@ -1,7 +1,7 @@
-// A file that a design names (a model's config.json, a CSV), by the reader that the caller hands
-// in.
+// Reads a file that a design names (a model's config.json, a CSV) with the reader that the caller
+// provides.
 //
-// A place may have no files at all, or give only some of them, as the console does: then its reader
+// A caller may have no files at all, or only some of them, as the console does. Its reader then
 // refuses the others with the code kFileNotGiven.
 #pragma once
 
@@ -16,7 +16,8 @@ namespace orrery::catalog {
 
 inline constexpr std::string_view kFileNotGiven = "file.not-given";
 
-// Returns the file's text, or why it cannot be read; nothing if this place does not give the file.
+// Returns the file's text, or why it cannot be read; nullopt if the caller does not provide this
+// file.
 std::optional<Result<std::string>> named_file(const ReadFile& read_file, std::string_view name);
 
 }  // namespace orrery::catalog

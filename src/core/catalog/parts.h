@@ -1,8 +1,8 @@
 // Parts one can buy: accelerators, nodes, switches, NICs, optics, drives. Facts only, no behaviour.
 //
-// Rates are dense (never 2:4 sparse), links are per direction, sizes decimal unless the name says
-// GiB. A missing figure is nullopt: it is never inferred from a neighbour (Trainium3's fp8 is 3.75x
-// its bf16, not 2x).
+// Rates are dense (never 2:4 sparse), links are per direction, sizes are decimal unless the name
+// says GiB. A missing figure is nullopt and is never inferred from another one (Trainium3's fp8
+// rate is 3.75x its bf16 rate, not 2x).
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr Word<Dtype> kDtypeWords[] = {
     {Dtype::fp16, "fp16"}, {Dtype::fp8, "fp8"},   {Dtype::int8, "int8"}, {Dtype::fp4, "fp4"}};
 constexpr WordTable<Dtype> words_of(Dtype) { return kDtypeWords; }
 constexpr std::string_view to_text(Dtype d) { return word_of(d); }
-// Bytes of one element as stored: fp4 is half a byte.
+// Returns the bytes of one element as stored; fp4 takes half a byte.
 double bytes_per_element(Dtype d);
 
 struct Accelerator {
@@ -37,10 +37,10 @@ struct Accelerator {
   std::string memory_type;
   Bytes memory;
   BytesPerSecond memory_bandwidth;
-  std::string scaleup_link;  // "NVLink4"; "none" where there is none
+  std::string scaleup_link;  // "NVLink4"; "none" if it has none
   std::optional<BytesPerSecond> scaleup_per_direction;
-  int scaleup_domain = 1;  // accelerators that the scale-up link joins
-  Seconds scaleup_extra;   // of one crossing, beyond that of the links that were measured
+  int scaleup_domain = 1;  // accelerators connected by the scale-up link
+  Seconds scaleup_extra;   // latency of one crossing, in addition to that of the measured links
   int pcie_generation = 0;
   std::optional<Watts> tdp;
   std::optional<Watts> idle;
@@ -53,8 +53,8 @@ struct Accelerator {
   }
 };
 
-// A node of the catalog is what is bought as one: a host of 8 accelerators, or a whole NVL72 rack,
-// whose hosts have 4 accelerators each (`accelerators_per_host`).
+// A node is the unit that is bought: a host of 8 accelerators, or a whole NVL72 rack, whose hosts
+// have 4 accelerators each (`accelerators_per_host`).
 struct Node {
   std::string id;
   std::string vendor;
@@ -64,7 +64,7 @@ struct Node {
   int accelerators_per_host = 0;
   int host_cpus = 0;  // sockets
   int compute_nics = 0;
-  BytesPerSecond nic_rate;  // each, per direction
+  BytesPerSecond nic_rate;  // per NIC and direction
   std::string storage_nics;
   std::string scaleup_switches;
   std::optional<Bytes> local_nvme;
@@ -73,7 +73,7 @@ struct Node {
   std::optional<Watts> typical_train_power;
   std::optional<Watts> idle_power;
   std::string psu;
-  std::optional<Watts> psu_capacity;  // all supplies together, redundant ones included
+  std::optional<Watts> psu_capacity;  // sum over all supplies, including redundant ones
   std::string psu_redundancy;
   std::string cooling;
   std::optional<PriceRange> price;
@@ -84,16 +84,16 @@ struct Switch {
   std::string id;
   std::string vendor;
   std::string name;
-  std::string type;          // "Ethernet VOQ", as its maker says
+  std::string type;          // "Ethernet VOQ", in the maker's words
   std::string network;       // "infiniband", "ethernet" or "nvlink"
-  bool co_packaged = false;  // its optics sit beside the ASIC
+  bool co_packaged = false;  // its optics are packaged with the ASIC
   std::string asic;
   int ports = 0;
   BytesPerSecond port_rate;  // per direction
   std::string breakout;
   BytesPerSecond total_one_way;
   std::optional<Seconds> latency;
-  std::optional<Watts> typical_power;  // without optics
+  std::optional<Watts> typical_power;  // power without optics
   std::optional<Watts> max_power;
   std::optional<int> rack_units;
   std::string cooling;
@@ -144,28 +144,28 @@ struct StorageDevice {
   std::optional<double> drive_writes_per_day;
   Watts active_power;
   Watts idle_power;
-  std::optional<double> annual_failure_rate;  // fraction a year
+  std::optional<double> annual_failure_rate;  // fraction per year
   PriceRange price_per_tb;                    // USD for 1e12 bytes
   std::string tier_role;
   Provenance provenance;
 };
 
-// How a device is sold: a bare drive; a server of drives whose capacity is raw and whose rates are
-// delivered ("object HDD" nodes); an appliance, whose capacity is usable as well.
+// How a device is sold: a bare drive; a server of drives, whose capacity is raw and whose rates are
+// delivered rates ("object HDD" nodes); or an appliance, whose capacity is usable capacity too.
 enum class DeviceForm { drive, server, appliance };
 DeviceForm form_of(const StorageDevice& device);
 
-// A storage tier in a name: fields of the design's `storage` entry with their values, which stand
-// where the entry that names it says nothing itself.
+// A named set of settings for a storage tier: fields of the design's `storage` entry and their
+// values, which apply unless the entry itself gives a value.
 struct StorageProfile {
   std::string id;
   std::string title;
-  std::string settings;  // as the design file would write them, in braces
+  std::string settings;  // as written in the design file, in braces
   std::string why;
   Provenance provenance;
 };
 
-// A link or pool that is announced or young: Ultra Ethernet, UALink, CXL memory, co-packaged
+// A link or memory pool that is announced or new: Ultra Ethernet, UALink, CXL memory, co-packaged
 // optics.
 inline constexpr std::string_view kScaleUpLink = "scale-up link";  // kinds of EmergingPart
 inline constexpr std::string_view kMemoryPool = "memory pool";

@@ -1,6 +1,6 @@
-// Facts that rules of the review ask about: which serving engines are maintained, which
-// accelerators need an export licence for which countries. A control row is a prompt to ask
-// counsel, not law: the rules change several times a year and licences exist.
+// Facts for rules of the review: which serving engines are maintained, and which accelerators need
+// an export licence for which countries. A control row is a prompt to ask counsel, not legal
+// advice: the rules change several times a year, and licences exist.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct ServingEngine {
   std::string id;
   std::string name;
   EngineStatus status = EngineStatus::active;
-  std::string status_since;  // ISO date; empty where active from the start
+  std::string status_since;  // ISO date; empty if active from the start
   std::string replaced_by;   // what its maintainers recommend instead
   std::string note;
   Provenance provenance;

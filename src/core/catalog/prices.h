@@ -1,5 +1,4 @@
-// Prices by the hour, the gigabyte and the request, and the parameters of ownership. All with
-// dates.
+// Prices per hour, per gigabyte and per request, and the parameters of ownership, all dated.
 #pragma once
 
 #include <optional>
@@ -10,8 +9,7 @@
 
 namespace orrery::catalog {
 
-// Per accelerator and hour. A part that is sold only on spot has no on-demand price, and the other
-// way round.
+// Per accelerator-hour. A part sold only on spot has no on-demand price, and vice versa.
 struct CloudPrice {
   std::string id;
   std::string provider;
@@ -27,7 +25,7 @@ struct CloudPrice {
   Provenance provenance;
 };
 
-// What a commitment takes off the on-demand price, as fractions.
+// Discounts that a commitment gives on the on-demand price, as fractions.
 struct ReservedDiscount {
   std::string id;  // "1-year", "3-year"
   Seconds term;
@@ -51,8 +49,8 @@ struct StorageCloudPrice {
 struct SpotBand {
   std::string id;
   std::string family;
-  std::string accelerator_id;       // empty where the row is not about one
-  std::optional<double> low_month;  // fraction interrupted a month
+  std::string accelerator_id;       // empty if the row is not about one accelerator
+  std::optional<double> low_month;  // fraction interrupted per month
   std::optional<double> high_month;
   Seconds notice;
   std::string note;

@@ -3,8 +3,8 @@
 namespace orrery::catalog {
 namespace {
 
-// What a reader of an Estimate is told: a figure we read or recall is its vendor's word, one we
-// computed is derived.
+// Returns the basis shown to readers: a figure that we read or recalled counts as the vendor's; one
+// that we computed is derived.
 Basis basis_of(FactBasis b) {
   switch (b) {
     case FactBasis::measured:

@@ -9,8 +9,8 @@
 
 namespace orrery::catalog {
 
-// seen: read in the named document; recall: well-known figure, not re-opened; derived: computed
-// from other rows; measured: read off a machine by us.
+// seen: read in the named document; recall: a well-known figure whose document was not reopened;
+// derived: computed from other rows; measured: measured on a machine by us.
 enum class FactBasis { seen, recall, derived, measured };
 enum class Confidence { high, medium, low };
 
@@ -29,14 +29,15 @@ constexpr std::string_view to_text(Confidence c) { return word_of(c); }
 struct Provenance {
   std::string reference;  // "accelerators/h100-sxm": table and row, as `orrery catalog` prints it
   std::string source;
-  std::string date;  // "2026-11" where the row gives none
+  std::string date;  // "2026-11" if the row gives none
   FactBasis basis = FactBasis::recall;
   Confidence confidence = Confidence::low;
-  int line = 0;  // of the row in its file, for messages
+  int line = 0;  // the row's line in its file, for messages
 };
 
-// 80 % half-widths of a fact by its confidence: a datasheet or measured paper, one good source, an
-// estimate or announcement. docs/models/numbers.md says how they were chosen.
+// 80 % half-widths of a fact by its confidence: high for a datasheet or a paper with measurements,
+// then one good source, then an estimate or announcement. docs/models/numbers.md says how they were
+// chosen.
 inline constexpr double kHighConfidenceWidth = 0.02;
 inline constexpr double kMediumConfidenceWidth = 0.10;
 inline constexpr double kLowConfidenceWidth = 0.30;
@@ -50,7 +51,7 @@ struct PriceRange {
 
   Usd middle() const { return (low + high) / 2; }
 };
-// The middle with the range as its interval.
+// Returns the middle of the range, with the range as its interval.
 Estimate fact(const PriceRange& price, const Provenance& p);
 
 }  // namespace orrery::catalog

@@ -1,4 +1,4 @@
-// One row of a catalog table, read as the files are.
+// Reads one row of a catalog table in the same way as the files are read.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -27,7 +27,7 @@ std::string RowReader::id() {
            c == '/';
   };
   if (id_.empty() || !std::ranges::all_of(id_, is_plain)) {
-    fault("catalog.id", "'" + std::string(id_) + "' is not an id",
+    fault("catalog.id", "'" + std::string(id_) + "' is not a valid id",
           "ids are lower case letters, digits, hyphens and dots");
   }
   return std::string(id_);
@@ -130,7 +130,7 @@ Provenance RowReader::provenance() {
   p.confidence = confidence("confidence");
   if (p.source.empty()) {
     fault("catalog.source", "the row names no source",
-          "a figure that nobody can look up cannot be defended");
+          "a figure whose source cannot be looked up cannot be defended");
   }
   if (p.date.empty()) fault("catalog.date", "the row has no date");
   return p;

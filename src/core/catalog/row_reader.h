@@ -1,8 +1,8 @@
-// One row of a catalog table as typed values; every fault is noted with its file and line, and
-// reading goes on.
+// One row of a catalog table as typed values. Every fault is recorded with its file and line, and
+// reading continues.
 //
-// Columns are asked for mostly in the order in which the file has them, so the search for a name
-// begins after the last one found: a row costs about one comparison a field.
+// Columns are mostly requested in file order, so the search for a name starts after the last one
+// found: a row costs about one comparison per field.
 #pragma once
 
 #include <optional>
@@ -18,28 +18,29 @@ namespace orrery::catalog {
 
 class RowReader {
  public:
-  // `table_name` begins the row's reference, `file` the place of its faults.
+  // `table_name` begins the row's reference; `file` is the place of its faults.
   RowReader(const CsvView& row, std::string_view table_name, const std::string& file,
             Diagnostics& faults)
       : row_(row), table_name_(table_name), file_(file), faults_(faults) {}
 
-  // The row's id; every table has one, first.
+  // Returns the row's id, which is the first column of every table.
   std::string id();
   std::string_view text(std::string_view column);
   std::string str(std::string_view column) { return std::string(text(column)); }
   std::vector<std::string> list(std::string_view column, char separator);
 
-  // A blank is nullopt; text that is no number, or a negative one, is a fault.
+  // Returns nullopt for a blank; text that is not a number, or a negative number, is a fault.
   std::optional<double> maybe(std::string_view column);
   std::optional<int> maybe_int(std::string_view column);
-  // A blank is a fault.
+  // Returns the number; a blank is a fault.
   double number(std::string_view column);
   int integer(std::string_view column);
-  // A blank is 0.
+  // Returns the number, or 0 for a blank.
   double number_or_zero(std::string_view column) { return maybe(column).value_or(0); }
   int integer_or_zero(std::string_view column) { return maybe_int(column).value_or(0); }
 
-  // In units of `scale` dollars; both blank is nullopt, one blank a fault.
+  // Returns a range in units of `scale` dollars; nullopt if both ends are blank. One blank end is a
+  // fault.
   std::optional<PriceRange> price(std::string_view low, std::string_view high, double scale = 1);
   PriceRange need_price(std::string_view low, std::string_view high);
   Provenance provenance();
@@ -61,7 +62,7 @@ class RowReader {
   std::string_view id_;
 };
 
-// A figure in the unit that a factory names; a missing one stays missing.
+// Converts a figure with a unit factory; a missing figure stays missing.
 template <class Factory>
 auto in_unit(std::optional<double> v, Factory unit) -> std::optional<decltype(unit(1.0))> {
   if (!v) return std::nullopt;

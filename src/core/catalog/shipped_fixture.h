@@ -1,11 +1,11 @@
-// For tests: what data/ says, loaded once a process.
+// For tests: the contents of data/, loaded once per process.
 #pragma once
 
 #include "core/catalog/knowledge.h"
 
 namespace orrery::catalog {
 
-// Never freed: tests keep what points into it.
+// Never freed, because tests keep pointers into it.
 inline const Knowledge& shipped() {
   static const Knowledge* const kAll = new Knowledge(load_knowledge(embedded_files()).value());
   return *kAll;

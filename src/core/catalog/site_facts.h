@@ -20,7 +20,7 @@ struct CoolingMethod {
   double pue_high = 1;
   double wue_low_l_per_kwh = 0;
   double wue_high_l_per_kwh = 0;
-  PriceRange capex_per_kw;  // of IT load
+  PriceRange capex_per_kw;  // per kW of IT load
   std::string retrofit;
   std::string note;
   Provenance provenance;
@@ -30,7 +30,7 @@ struct AshraeClass {
   std::string id;
   std::string kind;
   double low_c = 0;
-  double high_c = 0;  // W+ is open above: 60 stands for it
+  double high_c = 0;  // "W+" has no upper limit; 60 is used
   std::string note;
   Provenance provenance;
 };
@@ -58,7 +58,7 @@ struct PowerStage {
 struct Redundancy {
   std::string id;  // "n", "n+1", "2n", "3n/2", "5/4", "flex"
   std::string name;
-  double capacity_multiplier = 1;  // of n+1 with k = 4 units: 1.25
+  double capacity_multiplier = 1;  // n+1 with k = 4 units has 1.25
   double usable_fraction = 1;
   double extra_capex_low = 0;
   double extra_capex_high = 0;
@@ -71,7 +71,7 @@ struct GridRegion {
   std::vector<std::string> aliases;
   std::string name;
   std::string country;  // ISO 3166 alpha-3, lower case
-  std::string climate;  // of PueByClimate
+  std::string climate;  // a climate of PueByClimate
   GramsPerJoule carbon;
   int carbon_year = 0;
   UsdPerJoule price_low;

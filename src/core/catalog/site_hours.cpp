@@ -12,12 +12,12 @@ namespace orrery::catalog {
 namespace {
 
 constexpr std::size_t kHoursOfDay = 24;
-// Ten years.
+// Ten years of hours.
 constexpr std::size_t kMostHours = 87'672;
 constexpr std::size_t kMostFaults = 5;
 
-// A column, and what can stand in it: grids burn nothing dirtier than oil shale and peat, and
-// nowhere on land is it hotter or colder.
+// A column and its plausible range: no grid burns anything dirtier than oil shale and peat, and no
+// place on land is hotter or colder.
 struct Column {
   const char* name;
   double least;
@@ -45,9 +45,9 @@ std::vector<double> values_of(const CsvTable& table, const Column& column, Diagn
     if (faults.size() < kMostFaults) {
       faults.push_back(
           fault("hours.value",
-                fmt::format("line {}: `{}` is no value of {}", row.line,
+                fmt::format("line {}: `{}` is not a valid {}", row.line,
                             table.text(row, column.name), column.name),
-                "every hour counts, and none is made up",
+                "every hour is needed, and missing ones are not filled in",
                 fmt::format("give a number from {} to {}", significant(column.least, 3),
                             significant(column.most, 4))));
     }
@@ -65,19 +65,20 @@ Result<SiteHours> read_site_hours(std::string_view text, const std::string& file
   Diagnostics faults;
   const auto has = [&](const Column& c) { return table->column(c.name).has_value(); };
   if (!has(kCarbon) && !has(kPue) && !has(kDryBulb)) {
-    faults.push_back(fault("hours.column", "it has no column of a site's hours",
-                           "only what it names by these words is used",
+    faults.push_back(fault("hours.column", "the file has no column with hourly data of a site",
+                           "only columns with these names are used",
                            fmt::format("name {}, {} or {} in the first line", kCarbon.name,
                                        kPue.name, kDryBulb.name)));
   }
   if (has(kPue) && has(kDryBulb)) {
     faults.push_back(fault("hours.column",
-                           fmt::format("it has both {} and {}", kPue.name, kDryBulb.name),
-                           "the PUE of an hour is given or computed, not both", "leave one out"));
+                           fmt::format("the file has both {} and {}", kPue.name, kDryBulb.name),
+                           "the PUE of an hour is either given or computed from the temperature",
+                           "leave one out"));
   }
   const std::size_t rows = table->rows().size();
   if (rows == 0 || rows % kHoursOfDay != 0 || rows > kMostHours) {
-    faults.push_back(fault("hours.days", fmt::format("it has {} rows", rows),
+    faults.push_back(fault("hours.days", fmt::format("the file has {} rows", rows),
                            "hours repeat from the end of the file, so it must hold whole days, ten "
                            "years at the most",
                            "give 24 rows for a day, 168 for a week, 8760 for a year"));

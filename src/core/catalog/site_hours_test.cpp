@@ -49,7 +49,7 @@ TEST(SiteHours, unusable_files_are_refused) {
   EXPECT_EQ(code_of(""), "csv.empty");
 }
 
-// A file of a thousand bad rows says so five times.
+// A file with a thousand bad rows reports five of them.
 TEST(SiteHours, only_the_first_errors_are_reported) {
   const auto hours = read_site_hours(day_of("pue", "none", 240), "h.csv");
   ASSERT_FALSE(hours);
@@ -91,7 +91,7 @@ TEST(SiteHours, errors_name_the_line_and_the_range) {
   EXPECT_THAT(none.error()[0].fix, AllOf(HasSubstr("carbon_g_per_kwh"), HasSubstr("dry_bulb_c")));
 }
 
-// Ten years with their leap days are 87,672 hours, 3,653 days; this is a day more.
+// Ten years with leap days are 87,672 hours, 3,653 days; this is one day more.
 TEST(SiteHours, more_than_ten_years_are_refused) {
   const auto more = read_site_hours(hours_of("pue", "1.2", 87'696), "h.csv");
   ASSERT_FALSE(more);

@@ -1,4 +1,5 @@
-// How a row of each table becomes its struct. One overload a struct; load_catalog calls them.
+// Converts a row of each table to its struct. There is one overload per struct; load_catalog calls
+// them.
 #pragma once
 
 #include "core/catalog/catalog.h"

@@ -157,7 +157,7 @@ void read_row(RowReader& r, MigProfile& out) {
   out.accelerator_id = r.str("accelerator_id");
   out.profile = r.str("profile");
   out.memory_slices = r.integer("memory_slices");
-  // "3g.71gb" is three compute slices; the name is the vendor's only statement of it.
+  // "3g.71gb" has three compute slices; the vendor states this in the name only.
   const auto slices = parse_integer(std::string_view(out.profile).substr(0, out.profile.find('g')));
   if (!slices || *slices < 1 || *slices > 7) {
     r.fault("catalog.number", "'" + out.profile + "' is not a MIG profile such as 3g.71gb");
@@ -165,7 +165,9 @@ void read_row(RowReader& r, MigProfile& out) {
   out.compute_slices = static_cast<int>(slices.value_or(0));
   for (const std::string& start : r.list("placements_start", ' ')) {
     const auto at = parse_integer(start);
-    if (!at || *at < 0 || *at > 7) r.fault("catalog.number", "'" + start + "' is no memory slice");
+    if (!at || *at < 0 || *at > 7) {
+      r.fault("catalog.number", "'" + start + "' is not a memory slice (0 to 7)");
+    }
     out.starts.push_back(static_cast<int>(at.value_or(0)));
   }
   out.max_instances = r.integer("max_instances");

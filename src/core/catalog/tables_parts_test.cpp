@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A model of four layers; "kind or what was said".
+// A model of four layers; returns its attention kind or the error.
 std::string attention_of(const char* kind) {
   Diagnostics faults;
   const auto m = row_of_table<ModelShape>({{"id", "x-1"},

@@ -1,4 +1,4 @@
-// Columns of the tables of models, prices, sites and checks: each in its own field and unit.
+// Columns of the tables of models, prices, sites and checks: each goes to its own field and unit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
-// What the design file and the layers both name: one enumeration and one table of words for each.
+// Terms that both the design file and the layers use: one enumeration and one table of words for
+// each.
 //
-// design/ reads and writes these words, the layers compute with the values, the command line, the
-// reports and the rows of data/ spell them from the same table. Where they spell a value otherwise
-// (`static` routing is `fixed` on the command line), the table's second column says so.
+// design/ reads and writes these words and the layers compute with the values. The command line,
+// the reports and the rows of data/ take their spelling from the same table. If their spelling
+// differs (`static` routing is `fixed` on the command line), it is in the table's second column.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,9 @@
 
 namespace orrery::catalog {
 
-// How a run's products are computed, or how weights and caches are kept. The fp8 kinds differ in
-// what shares a scale: a tensor, a row, a block, 32 elements (MX); nvfp4 has one for 16.
+// The format in which products are computed or in which weights and caches are stored. The fp8
+// kinds differ in what shares a scale: a tensor, a row, a block, or 32 elements (MX). In nvfp4, 16
+// elements share one.
 enum class Precision { fp32, tf32, bf16, fp16, fp8, fp8_row, fp8_block, mxfp8, nvfp4, int8, int4 };
 inline constexpr Word<Precision> kPrecisionWords[] = {
     {Precision::fp32, "fp32"},
@@ -29,10 +31,10 @@ inline constexpr Word<Precision> kPrecisionWords[] = {
     {Precision::int4, "int4"},
 };
 constexpr WordTable<Precision> words_of(Precision) { return kPrecisionWords; }
-// As rows, JSON and the command line have it.
+// The spelling in data rows, JSON and on the command line.
 constexpr std::string_view to_text(Precision p) { return other_word_of(p); }
 
-// What the replicas of a model share out among themselves: optimizer, gradients, weights.
+// What the data-parallel replicas of a model shard among themselves: optimizer, gradients, weights.
 enum class Sharding { none, zero1, zero2, zero3 };
 inline constexpr Word<Sharding> kShardingWords[] = {
     {Sharding::none, "none"},
@@ -43,7 +45,7 @@ inline constexpr Word<Sharding> kShardingWords[] = {
 constexpr WordTable<Sharding> words_of(Sharding) { return kShardingWords; }
 constexpr std::string_view to_text(Sharding s) { return word_of(s); }
 
-// Which activations are computed again in backward instead of kept.
+// Which activations are recomputed in the backward pass instead of kept.
 enum class Recompute { none, selective, full };
 inline constexpr Word<Recompute> kRecomputeWords[] = {
     {Recompute::none, "none"},
@@ -64,8 +66,8 @@ inline constexpr Word<Schedule> kScheduleWords[] = {
 constexpr WordTable<Schedule> words_of(Schedule) { return kScheduleWords; }
 constexpr std::string_view to_text(Schedule s) { return word_of(s); }
 
-// The networks that fabric/ can generate. The design file has names of its own for some of them
-// with their parameters: design/networks.h.
+// The networks that fabric/ can generate. The design file has its own names for some of them with
+// parameters: design/networks.h.
 enum class TopologyKind { rail_fat_tree, fat_tree, rail_only, dragonfly, torus, scale_up };
 inline constexpr Word<TopologyKind> kTopologyWords[] = {
     {TopologyKind::rail_fat_tree, "rail-fat-tree"},
@@ -78,7 +80,7 @@ inline constexpr Word<TopologyKind> kTopologyWords[] = {
 constexpr WordTable<TopologyKind> words_of(TopologyKind) { return kTopologyWords; }
 constexpr std::string_view to_text(TopologyKind k) { return word_of(k); }
 
-// How a switch picks among equal ways.
+// How a switch chooses among equal-cost paths.
 enum class RoutingKind : std::uint8_t { fixed, ecmp, adaptive };
 inline constexpr Word<RoutingKind> kRoutingWords[] = {
     {RoutingKind::fixed, "static", "fixed"},
@@ -87,8 +89,8 @@ inline constexpr Word<RoutingKind> kRoutingWords[] = {
 };
 constexpr WordTable<RoutingKind> words_of(RoutingKind) { return kRoutingWords; }
 
-// Networks whose collectives have parameters of their own. efa_first: the adapters of A100 machines
-// (AWS p4); efa: those since.
+// Networks whose collectives have parameters of their own. efa_first: the first EFA adapters (A100
+// machines, AWS p4); efa: later ones.
 enum class NetworkKind : std::uint8_t {
   none,
   infiniband,
@@ -108,7 +110,7 @@ inline constexpr Word<NetworkKind> kNetworkWords[] = {
 constexpr WordTable<NetworkKind> words_of(NetworkKind) { return kNetworkWords; }
 constexpr std::string_view to_text(NetworkKind k) { return word_of(k); }
 
-// Which replica of a service gets a request; traffic/fleet.h says how each chooses.
+// Which replica of a service gets a request; traffic/fleet.h says how each policy chooses.
 enum class ServeRouter { round_robin, least_requests, least_tokens, session, prefix };
 inline constexpr Word<ServeRouter> kServeRouterWords[] = {
     {ServeRouter::round_robin, "round-robin"},
@@ -119,7 +121,7 @@ inline constexpr Word<ServeRouter> kServeRouterWords[] = {
 };
 constexpr WordTable<ServeRouter> words_of(ServeRouter) { return kServeRouterWords; }
 
-// What a cache gives up when it is full.
+// What a full cache evicts.
 enum class EvictionPolicy { lru, random, pin, belady };
 inline constexpr Word<EvictionPolicy> kEvictionWords[] = {
     {EvictionPolicy::lru, "lru"},
@@ -130,7 +132,7 @@ inline constexpr Word<EvictionPolicy> kEvictionWords[] = {
 constexpr WordTable<EvictionPolicy> words_of(EvictionPolicy) { return kEvictionWords; }
 constexpr std::string_view to_text(EvictionPolicy p) { return word_of(p); }
 
-// What becomes of past use in a job's priority, as Slurm has it.
+// How past use affects a job's priority, as in Slurm.
 enum class FairShareBy { fair_tree, classic };
 inline constexpr Word<FairShareBy> kFairShareWords[] = {
     {FairShareBy::fair_tree, "fair-tree"},
@@ -146,6 +148,7 @@ inline constexpr Word<Contract> kContractWords[] = {
     {Contract::spot, "spot"},
 };
 constexpr WordTable<Contract> words_of(Contract) { return kContractWords; }
-constexpr std::string_view to_text(Contract c) { return other_word_of(c); }  // as reports have it
+// The spelling in reports.
+constexpr std::string_view to_text(Contract c) { return other_word_of(c); }
 
 }  // namespace orrery::catalog

@@ -17,7 +17,7 @@ namespace {
 
 using testing::UnorderedElementsAreArray;
 
-// The words between the brackets of the first `enum: [...]` after `key`.
+// Returns the words between the brackets of the first `enum: [...]` after `key`.
 std::vector<std::string> enum_in(const std::string& contract, const std::string& key) {
   const std::string lead = key + ": { type: string, enum: [";
   const auto at = contract.find(lead);

@@ -6,7 +6,8 @@ namespace orrery::sim {
 namespace {
 
 constexpr std::size_t kArity = 4;
-constexpr int kRankShift = 56;  // 2^56 events in a run are more than a machine can run
+// Leaves room for 2^56 events per run, more than any machine can process.
+constexpr int kRankShift = 56;
 
 }  // namespace
 
@@ -45,8 +46,8 @@ void Kernel::cancel(TimerId timer) {
   if (!is_pending(timer)) return;
   release(timer.slot);
   ++cancelled_;
-  // Entries of cancelled timers stay in the heap until they surface; a heap full of them is
-  // rebuilt.
+  // Entries of cancelled timers stay in the heap until they reach the top. If most of the heap is
+  // cancelled, it is rebuilt.
   if (cancelled_ > 64 && cancelled_ > heap_.size() / 2) compact();
 }
 
@@ -99,7 +100,8 @@ void Kernel::pop_top() {
   if (!heap_.empty()) sift_down(0, last);
 }
 
-// Leaves a live event on top; false when none is left that will run.
+// Removes cancelled events from the top of the heap; returns false if no event is left that will
+// run.
 bool Kernel::drop_cancelled() {
   while (!heap_.empty()) {
     const Entry& top = heap_.front();

@@ -1,5 +1,5 @@
-// The event kernel: a clock, a queue of timers and a rule for ties. No statics: any number of
-// kernels run side by side.
+// The event kernel: a clock, a queue of timers and a rule for ties. It has no static state, so any
+// number of kernels can run side by side.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace orrery::sim {
 
 class Kernel;
 
-// Whoever waits for timers. `kind` and `data` are its own: they come back as they were given.
+// Receives the events of its timers. The handler chooses `kind` and `data`; they are returned to it
+// unchanged.
 class EventHandler {
  public:
   virtual void on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) = 0;
@@ -23,11 +24,12 @@ class EventHandler {
   ~EventHandler() = default;
 };
 
-// Which of several events at one instant comes first. finish before start: what ends frees what a
-// start may take; settle last: a model recomputes once after all changes of the instant.
+// The order of events at one instant. `finish` comes before `start`, because ending events free
+// what starting events may take; `settle` comes last, so that a model recomputes once after all
+// changes of the instant.
 enum class EventRank : std::uint8_t { finish = 0, start = 1, control = 2, settle = 3 };
 
-// A timer that may be cancelled; a default one names no timer.
+// Identifies a timer, for cancelling it. A default TimerId refers to no timer.
 struct TimerId {
   std::uint32_t slot = 0xffffffff;
   std::uint32_t generation = 0;
@@ -44,23 +46,23 @@ struct TimerId {
 // the calls made: not on addresses, hashing, threads or the order of equal keys in a heap. An event
 // at never() stays pending and does not run.
 //
-// What cancelling means. A cancelled timer never reaches its handler, also where it is due at this
-// very instant. A timer has fired when its handler is called: inside the handler it is pending no
-// more, and cancelling it, then or later, does nothing.
+// What cancelling means. A cancelled timer never reaches its handler, even if it is due at this
+// very instant. A timer has fired once its handler is called: from then on it is no longer pending,
+// and cancelling it does nothing.
 //
-// What a handler that fails means. It cannot tell the kernel, which knows no errors: it keeps its
-// failure where its owner looks for it, and either schedules nothing more, so that the others run
-// on without it, or calls stop(). Then run() returns after this event, the clock at its time, all
-// other events pending as they were, those of the same instant too; a further run() goes on. Nobody
-// throws through the kernel. Should an exception pass (out of memory), the event counts as run and
-// the kernel is as it would be after stop().
+// What happens when a handler fails. It cannot report to the kernel, which knows no errors. It
+// stores its failure where its owner looks for it, and either schedules nothing more, so that the
+// others continue without it, or calls stop(). Then run() returns after this event with the clock
+// at its time; all other events stay pending, also those of the same instant, and a further run()
+// continues. Handlers do not throw through the kernel. If an exception does pass (out of memory),
+// the event counts as run and the kernel is in the same state as after stop().
 //
-// What a handler that dies means. The kernel holds references: a handler must outlive its timers.
-// Whoever may die with timers pending calls forget(*this) in its destructor; what was due to it,
-// now or later, is then cancelled. It may die in its own event, for the kernel does not touch a
-// handler after the call, and in another's. A handler that lives on without a part of itself, such
-// as a job that is cancelled, cancels that part's timers by their ids.
-// step() and run() are not called from inside an event.
+// What happens when a handler is destroyed. The kernel holds references, so a handler must outlive
+// its timers. A handler that may be destroyed with timers pending calls forget(*this) in its
+// destructor, which cancels all of them. It may be destroyed during its own event, since the kernel
+// does not touch a handler after the call, or during another's. A handler that loses only a part of
+// itself, such as a job that is cancelled, cancels that part's timers by their ids. step() and
+// run() must not be called from inside an event.
 class Kernel {
  public:
   explicit Kernel(std::uint64_t seed = 1, TraceSink* trace = nullptr)
@@ -74,15 +76,16 @@ class Kernel {
                    std::uint64_t data = 0);
   void cancel(TimerId timer);
   bool is_pending(TimerId timer) const;
-  // Cancels all timers of a handler; walks all that are pending.
+  // Cancels all timers of a handler; takes time proportional to the number of pending events.
   void forget(const EventHandler& handler);
 
-  // Runs one event; false when none is left.
+  // Runs one event; returns false if none is left.
   bool step();
-  // Runs all events up to and including `until`, where the clock then stands; without a limit it
-  // stands at the last event's time, and after stop() at that event's. Gives the number of events.
+  // Runs all events up to and including `until`, then sets the clock to `until`. Without a limit,
+  // or after stop(), the clock stays at the time of the last event run. Returns the number of
+  // events run.
   std::uint64_t run(SimTime until = SimTime::never());
-  // Called by a handler: run() returns after its event.
+  // Called by a handler: run() returns after the current event.
   void stop() { stopped_ = true; }
 
   std::uint64_t events_run() const { return events_run_; }
@@ -95,7 +98,7 @@ class Kernel {
   bool is_traced() const { return trace_ != nullptr; }
 
  private:
-  // A timer's place in the order; `order` is the rank in the top bits and a running number below.
+  // A timer's key in the heap; `order` holds the rank in the top bits and a sequence number below.
   struct Entry {
     std::int64_t time;
     std::uint64_t order;
@@ -124,8 +127,9 @@ class Kernel {
   std::uint64_t scheduled_ = 0;
   std::uint64_t events_run_ = 0;
   bool stopped_ = false;
-  std::size_t cancelled_ = 0;  // entries still in the heap whose timer is gone
-  std::vector<Entry> heap_;    // four children a parent: fewer levels, one cache line of children
+  std::size_t cancelled_ = 0;  // entries still in the heap whose timer was cancelled
+  // Four children per parent: fewer levels, and the children share a cache line.
+  std::vector<Entry> heap_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
 };

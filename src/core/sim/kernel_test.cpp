@@ -70,7 +70,8 @@ TEST(Kernel, event_of_this_instant_runs_before_higher_ranks) {
     std::vector<std::uint64_t> seen;
     void on_event(Kernel& k, std::uint32_t, std::uint64_t data) override {
       seen.push_back(data);
-      if (data == 0) k.schedule(at(1), EventRank::start, *this, 0, 1);  // the past becomes now
+      // Times in the past become now.
+      if (data == 0) k.schedule(at(1), EventRank::start, *this, 0, 1);
     }
   } chain;
   Kernel k;
@@ -92,10 +93,10 @@ TEST(Kernel, cancelled_timers_never_fire) {
   }
   EXPECT_EQ(k.pending(), 334u);
   EXPECT_FALSE(k.is_pending(timers[1]));
-  k.cancel(timers[1]);  // again: nothing
+  k.cancel(timers[1]);  // cancelling again does nothing
   EXPECT_EQ(k.run(), 334u);
   for (const std::uint64_t i : r.seen) EXPECT_EQ(i % 3, 0u);
-  k.cancel(timers[0]);  // fired long ago, its slot free: nothing
+  k.cancel(timers[0]);  // fired long ago and its slot is free: does nothing
 }
 
 TEST(Kernel, reused_slot_is_a_new_timer) {
@@ -130,7 +131,7 @@ TEST(Kernel, clock_stops_at_the_limit) {
   EXPECT_EQ(k.now(), at(15));
 }
 
-// One timer a day for three years, each scheduled by the one before: the clock keeps the
+// One timer a day for three years, each scheduled by the one before: times stay exact to the
 // nanosecond.
 TEST(Kernel, years_of_simulated_time) {
   struct Daily : EventHandler {
@@ -157,7 +158,7 @@ TEST(Kernel, event_at_never_stays_pending) {
   EXPECT_FALSE(k.step());
 }
 
-// Does to the kernel what a test wants done inside an event.
+// Runs a test's function on the kernel inside an event.
 struct Doer : EventHandler {
   explicit Doer(std::function<void(Kernel&, std::uint64_t)> d) : act(std::move(d)) {}
   std::function<void(Kernel&, std::uint64_t)> act;
@@ -188,7 +189,7 @@ TEST(Kernel, timer_has_fired_when_its_handler_runs) {
     if (++runs > 1) return;
     EXPECT_FALSE(kernel.is_pending(self));
     successor = kernel.schedule(at(6), EventRank::start, doer);
-    kernel.cancel(self);  // nothing, also where the successor has the same slot
+    kernel.cancel(self);  // does nothing, even if the successor has the same slot
     EXPECT_TRUE(kernel.is_pending(successor));
   });
   self = k.schedule(at(5), EventRank::start, doer);
@@ -203,7 +204,8 @@ TEST(Kernel, now_is_behind_its_equals_and_a_past_time_is_now) {
     EXPECT_EQ(kernel.now(), at(5));
     if (data != 1) return;
     kernel.schedule(kernel.now(), EventRank::start, doer, 0, 4);
-    kernel.schedule(at(0), EventRank::finish, doer, 0, 2);  // a lower rank than its scheduler's
+    // A lower rank than that of its scheduler.
+    kernel.schedule(at(0), EventRank::finish, doer, 0, 2);
   });
   k.schedule(at(5), EventRank::start, doer, 0, 1);
   k.schedule(at(5), EventRank::start, doer, 0, 3);
@@ -228,7 +230,7 @@ TEST(Kernel, failing_handler_stops_the_run_without_losing_events) {
   EXPECT_EQ(failure, "no space left");
   EXPECT_EQ(k.now(), at(5));
   EXPECT_EQ(k.pending(), 2u);
-  EXPECT_EQ(k.run(at(100)), 2u);  // whoever knows better goes on
+  EXPECT_EQ(k.run(at(100)), 2u);  // a caller may run on
   EXPECT_EQ(r.seen, (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
@@ -244,7 +246,7 @@ TEST(Kernel, exception_leaves_the_kernel_stopped) {
   EXPECT_EQ(k.run(), 1u);
 }
 
-// Dies with timers pending, as everything does that a simulated failure takes along.
+// Is destroyed with timers pending, like everything that a simulated failure removes.
 struct Mortal final : Recorder {
   explicit Mortal(Kernel& k) : kernel(k) {}
   ~Mortal() { kernel.forget(*this); }
@@ -280,7 +282,7 @@ TEST(Kernel, handler_may_be_destroyed_in_its_own_event) {
   EXPECT_EQ(k.run(), 1u);
 }
 
-// A random mix of scheduling and cancelling comes out in the order of a plain sort.
+// A random mix of scheduling and cancelling gives the same order as a plain sort.
 TEST(Kernel, matches_a_sorted_list) {
   RandomStream random(7, "kernel-test");
   Kernel k;
@@ -367,7 +369,7 @@ TEST(Kernel, unknown_timers_are_not_pending) {
   EXPECT_EQ(kernel.pending(), 1U);
 }
 
-// A handler whose timers have all fired has none that could be cancelled.
+// A handler whose timers have all fired has nothing to cancel.
 TEST(Kernel, forgetting_an_idle_handler_changes_nothing) {
   Kernel kernel;
   Counting gone, stays;
@@ -385,7 +387,7 @@ TEST(Kernel, forgetting_an_idle_handler_changes_nothing) {
   EXPECT_EQ(gone.calls, 1);
 }
 
-// More than 64 cancelled, and more than half: the rest still fires, in order.
+// More than 64 cancelled timers, and more than half of all: the rest still fires in order.
 TEST(Kernel, mass_cancellation_keeps_the_order) {
   Kernel kernel;
   struct Noting : EventHandler {

@@ -1,11 +1,11 @@
 // Simulated time as an integer: nanoseconds since the start of the simulation.
 //
 // Integer time makes "at the same instant" exact and the order of events independent of rounding.
-// 2^63 ns are 292 years. What lies beyond is never(), an instant that no clock reaches: a timer for
-// it stays pending and does not fire (kernel.h), so a run that came too far ends with timers left
-// and not with a wrong date. Only from() and after(), which round a computed time, and never()
-// itself lead there; a sum that passes the range, and a span that would be negative, are faults of
-// the program and assert.
+// 2^63 ns are 292 years. Any later time is never(), an instant that the clock does not reach: a
+// timer set for it stays pending and does not fire (kernel.h), so a run that would exceed the range
+// ends with timers left instead of a wrong date. Only from() and after(), which round a computed
+// time, and never() itself can return it. A sum that exceeds the range, or a negative span, is a
+// programming error and asserts.
 #pragma once
 
 #include <cassert>
@@ -23,8 +23,9 @@ class SimTime {
   constexpr SimTime() = default;
   static constexpr SimTime nanoseconds(std::int64_t ns) { return SimTime(ns); }
   static constexpr SimTime never() { return SimTime(std::numeric_limits<std::int64_t>::max()); }
-  // To the nearest nanosecond; negative time is the start, time past the range is never(). A double
-  // of a year's seconds is itself no finer than 4 ns: in long runs add a span to an instant.
+  // Rounds to the nearest nanosecond. Negative times become zero, times past the range never(). A
+  // double that holds a year in seconds is itself accurate to 4 ns only, so in long runs add a span
+  // to an instant.
   static SimTime from(Seconds s) {
     const double ns = s.base() * 1e9;
     if (!(ns > 0)) return SimTime(0);
@@ -32,7 +33,7 @@ class SimTime {
     return SimTime(std::llround(ns));
   }
 
-  // The instant a computed span later; past the range it is never().
+  // Returns the instant that is `span` later; never() if that is past the range.
   SimTime after(Seconds span) const {
     const SimTime s = from(span);
     return s.ns_ > never().ns_ - ns_ ? never() : SimTime(ns_ + s.ns_);
@@ -42,13 +43,14 @@ class SimTime {
   constexpr Seconds seconds() const { return Seconds(static_cast<double>(ns_) / 1e9); }
   constexpr bool is_never() const { return *this == never(); }
 
-  // An instant and a span, itself a SimTime from zero; never() absorbs.
+  // Adds a span, written as a SimTime from zero, to an instant. If either is never(), so is the
+  // sum.
   friend constexpr SimTime operator+(SimTime a, SimTime b) {
     if (a.is_never() || b.is_never()) return never();
     assert(a.ns_ <= never().ns_ - b.ns_);
     return SimTime(a.ns_ + b.ns_);
   }
-  // The span from the instant b to the later a.
+  // Returns the span from instant b to the later instant a.
   friend constexpr SimTime operator-(SimTime a, SimTime b) {
     assert(b <= a && !b.is_never());
     return a.is_never() ? never() : SimTime(a.ns_ - b.ns_);

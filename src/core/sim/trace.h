@@ -1,4 +1,4 @@
-// Where a simulation writes what it did. A sink is handed in; without one nothing is recorded.
+// Records what a simulation did. The caller hands in a sink; without one nothing is recorded.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace orrery::sim {
 
-// begin/end bracket a span of a track ("job 7" on "node 12"); instant is a point; value a sample.
+// begin and end bracket a span on a track ("job 7" on "node 12"); instant marks a point in time;
+// value is a sample.
 enum class TraceKind : std::uint8_t { begin, end, instant, value };
 
 struct TraceRecord {
@@ -22,7 +23,8 @@ struct TraceRecord {
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  virtual void record(const TraceRecord& record) = 0;  // texts live only during the call
+  // The record's texts are valid only during the call.
+  virtual void record(const TraceRecord& record) = 0;
 };
 
 }  // namespace orrery::sim

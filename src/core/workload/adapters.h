@@ -1,9 +1,9 @@
-// Low-rank adapters (LoRA: arXiv 2106.09685) beside a model's products: how many numbers they are.
+// Low-rank adapters (LoRA: arXiv 2106.09685) on a model's products: how many parameters they have.
 //
-//   a product of K inputs and N outputs gets A[r, K] and B[N, r]: r (K + N) numbers
-// Products that are fused keep an A of their own each: queries, keys and values have three, gate
-// and up two. The words of the design file are qkv, o and mlp; mlp is of every expert where a model
-// has them. Of latent attention the shape is taken as if it were plain: too many numbers.
+//   a product of K inputs and N outputs gets A[r, K] and B[N, r]: r (K + N) parameters
+// Fused products keep a separate A each: queries, keys and values have three, gate and up two. The
+// design file calls the targets qkv, o and mlp; in a mixture of experts, mlp means every expert.
+// Latent attention is counted as if it were plain attention, which gives too many parameters.
 #pragma once
 
 #include <string>
@@ -23,21 +23,21 @@ struct AdapterTargets {
 };
 AdapterTargets adapter_targets(const std::vector<std::string>& words);
 
-// Products that run as one: `slices` of them read the same inputs.
+// Products that run as one: `slices` of them read the same input.
 struct AdaptedProduct {
   double slices = 1;
   double in = 0;
-  double out = 0;  // of all slices
+  double out = 0;  // summed over the slices
   double layers = 0;
-  double experts = 1;     // in each of the layers
-  bool rows_cut = false;  // a tensor split cuts its inputs; else its outputs
+  double experts = 1;     // per layer
+  bool rows_cut = false;  // a tensor split divides its inputs; otherwise its outputs
 
   double sides() const { return slices * in + out; }
 };
 std::vector<AdaptedProduct> adapted_products(const catalog::ModelShape& m,
                                              const AdapterTargets& targets);
 
-// Numbers in one adapter of all layers.
+// Returns the number of parameters in one adapter, over all layers.
 double adapter_parameters(const catalog::ModelShape& m, const AdapterTargets& targets, double rank);
 
 }  // namespace orrery::workload

@@ -30,7 +30,7 @@ Drawn draw_width(std::span<const JobClass> classes, double u) {
   return last;
 }
 
-// Poisson arrivals whose rate swings: thinned from the highest rate.
+// Draws Poisson arrivals with a varying rate by thinning arrivals at the highest rate.
 std::vector<double> draw_arrivals(const JobMix& mix, RandomStream& random) {
   constexpr double kDay = 86400;
   const double swing = std::clamp(mix.day_swing, 0.0, 1.0);

@@ -1,11 +1,11 @@
-// Batch jobs made up from distributions: how often, how wide, how long.
+// Synthetic batch jobs drawn from distributions of arrival rate, width and run time.
 //
 // Arrivals are Poisson with a mean rate that may swing over the day,
 //   rate(t) = rate (1 + swing cos(2 pi (t - peak) / day))
-// a job's class and its width are drawn from tables of shares, its run time from its class's
-// quantiles, between which the logarithm of the time is linear. The limit a user gives is the run
-// time times a factor drawn log-uniformly from [1, limit_factor]. Draws are independent: no user is
-// steadier than another, and a day's jobs do not resemble each other.
+// A job's class and width are drawn from tables of shares. Its run time is drawn from its class's
+// quantiles; between them the logarithm of the time is linear. The time limit that the user gives
+// is the run time times a factor drawn log-uniformly from [1, limit_factor]. Draws are independent:
+// users do not differ in regularity, and days do not resemble each other more than chance.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct WidthShare {
 };
 
 struct QuantilePoint {
-  double share = 0;  // of jobs that run no longer
+  double share = 0;  // share of jobs that run at most this long
   Seconds run;
 };
 
@@ -33,7 +33,7 @@ struct JobClass {
 
 struct JobMix {
   int jobs = 1000;
-  Seconds span = days(1);  // over which they come
+  Seconds span = days(1);  // period over which jobs arrive
   double day_swing = 0;    // 0 to 1
   std::vector<JobClass> classes;
   double limit_factor = 1;
@@ -41,12 +41,12 @@ struct JobMix {
 };
 
 JobTrace synthesize_jobs(const JobMix& mix, std::uint64_t seed);
-// Time at a share of the quantiles, log-linear between them.
+// Returns the time at a share of the quantiles, log-linear between them.
 Seconds quantile_of(std::span<const QuantilePoint> points, double share);
 
-// The stream of Microsoft's Philly clusters by its counts: 82,247 jobs in 108.9 days, 93.2 % with
-// one GPU, whose mean run time is 8,300 s and median 1,117 s; those with 8 and more are 2.35 % of
-// jobs and hold 62 % of GPU time (counted from the trace as the Sia artifact reduced it).
+// The job mix of Microsoft's Philly clusters, from its counts: 82,247 jobs in 108.9 days, 93.2 %
+// with one GPU, whose mean run time is 8,300 s and median 1,117 s. Jobs with 8 or more GPUs are
+// 2.35 % of jobs and use 62 % of GPU time (counted in the trace as reduced by the Sia artifact).
 JobMix philly_mix();
 
 }  // namespace orrery::workload

@@ -34,7 +34,7 @@ TEST(JobSynthesis, synthesised_jobs_have_the_requested_distributions) {
     work += job.gpus * job.run.base();
     if (job.gpus >= 8) wide += job.gpus * job.run.base();
   }
-  // The trace itself has 3.52e9 GPU-seconds, 62 % of them of wide jobs.
+  // The trace itself has 3.52e9 GPU-seconds, 62 % of them in wide jobs.
   EXPECT_NEAR(work / 3.52e9, 1, 0.2);
   EXPECT_NEAR(wide / work, 0.62, 0.06);
   EXPECT_NEAR(trace.jobs.back().submit / days(108.9), 1, 0.02);
@@ -45,12 +45,12 @@ TEST(JobSynthesis, synthesised_jobs_have_the_requested_distributions) {
 TEST(JobSynthesis, arrivals_swing_over_the_day) {
   JobMix mix{.jobs = 20'000, .span = days(10), .day_swing = 0.8};
   mix.classes = {{.widths = {{1, 1}}, .runs = {{0, seconds(10)}, {1, seconds(20)}}}};
-  int by_day = 0;  // in the six hours about the peak
+  int by_day = 0;  // in the six hours around the peak
   for (const JobRecord& job : synthesize_jobs(mix, 3).jobs) {
     const double hour = std::fmod(job.submit.base(), 86400) / 3600;
     if (hour < 3 || hour > 21) ++by_day;
   }
-  // 1/4 + 0.8 sin(pi/4) / pi of all.
+  // A share of 1/4 + 0.8 sin(pi/4) / pi of all.
   EXPECT_NEAR(by_day / 20'000.0, 0.25 + 0.8 * 0.7071 / 3.14159, 0.012);
 }
 
@@ -65,8 +65,8 @@ TEST(JobSynthesis, quantiles_are_log_linear_between_their_points) {
   EXPECT_EQ(quantile_of({}, 0.5), Seconds());
 }
 
-// Limits lie between the run time and the factor, evenly in their logarithm; users share the jobs;
-// a span is filled whether or not its days swing.
+// Limits are between the run time and the factor, uniform in their logarithm; jobs are spread over
+// users; the span is filled whether or not the rate varies over the day.
 TEST(JobSynthesis, limits_users_and_span_follow_the_mix) {
   JobMix mix{.jobs = 4000, .span = days(4), .limit_factor = 16, .users = 4};
   mix.classes = {{.widths = {{1, 3}, {4, 1}}, .runs = {{0, seconds(10)}, {1, seconds(20)}}}};
@@ -93,7 +93,7 @@ TEST(JobSynthesis, limits_users_and_span_follow_the_mix) {
   EXPECT_FALSE(synthesize_jobs(mix, 9).has_limits);
 }
 
-// As counted from the trace: jobs by width, and run times of one, of 2 and 4, and of more GPUs.
+// As counted in the trace: jobs by width, and run times with one GPU, with 2 and 4, and with more.
 TEST(JobSynthesis, philly_mix_matches_the_published_trace) {
   const JobMix mix = philly_mix();
   EXPECT_EQ(mix.jobs, 82'247);
@@ -136,7 +136,7 @@ TEST(JobSynthesis, jobs_without_classes_or_users_are_synthesised) {
   EXPECT_LT(trace.jobs[0].submit, trace.jobs[1].submit);
   EXPECT_EQ(synthesize_jobs({.jobs = 2, .users = 3}, 4).users,
             (std::vector<std::string>{"user-0", "user-1", "user-2"}));
-  // A width of no weight is never drawn, and all are of one class where there is one.
+  // A width with weight zero is never drawn; with a single class all jobs belong to it.
   JobMix mix{.jobs = 200};
   mix.classes = {{.widths = {{2, 0}, {3, 1}}, .runs = {{0, seconds(7)}, {1, seconds(7)}}}};
   for (const JobRecord& job : synthesize_jobs(mix, 4).jobs) {

@@ -15,14 +15,14 @@
 namespace orrery::workload {
 namespace {
 
-// A file that is not what it seems gives thousands of equal faults; the first few say it all.
+// A file in the wrong format gives thousands of equal faults; the first few are enough.
 constexpr std::size_t kFaultsMax = 20;
-// No log has such, and the clock of a run ends after 292 years.
+// No log spans more than this, and a run's clock ends after 292 years.
 constexpr Seconds kSpanMost = years(100);
-constexpr double kSubmitMost = 1e11;  // seconds since 1970, or since a log began
+constexpr double kSubmitMost = 1e11;  // seconds since 1970, or since the log began
 constexpr int kCountMost = 1'000'000'000;
 
-// What is no number, or larger than any count, becomes one that add() refuses.
+// A value that is not a number, or larger than any count, becomes one that add() refuses.
 int count_of(double v) { return v <= kCountMost ? static_cast<int>(std::max(v, -1.0)) : -2; }
 
 class TraceReader {
@@ -42,13 +42,13 @@ class TraceReader {
     }
   }
 
-  // `submit` is on the trace's own clock until done().
+  // `submit` is in the trace's own clock until done() shifts it.
   void add(int line, double submit, JobRecord job) {
     const auto is_span = [](Seconds s) { return s >= -kSpanMost && s <= kSpanMost; };
     if (!(std::abs(submit) <= kSubmitMost) || !is_span(job.run) || !is_span(job.limit) ||
         !is_span(job.wait.value_or(Seconds())) || job.gpus == -2 || job.nodes == -2) {
       return fault(line, "a time or a count of this job is too large",
-                   "times of up to 100 years, in seconds; counts of up to 1e9");
+                   "give times of up to 100 years, in seconds, and counts of up to 1e9");
     }
     if (job.gpus <= 0 || !(job.run > Seconds())) {
       ++trace_.left_out;
@@ -111,7 +111,7 @@ void each_line(std::string_view text, Each&& each) {
   }
 }
 
-// Whole numbers come fast; this is the reader's inner loop.
+// Parses integers on a fast path, because this is the reader's inner loop.
 std::optional<double> number(std::string_view s) {
   s = trimmed(s);
   std::int64_t whole = 0;
@@ -127,14 +127,14 @@ Result<JobTrace> read_swf(std::string_view text, const std::string& file) {
     const std::vector<std::string_view> words = split_at_blanks(row);
     std::array<double, 18> v{};
     if (words.size() < v.size()) {
-      return reader.fault(line, fmt::format("{} columns where SWF has 18", words.size()), "");
+      return reader.fault(line, fmt::format("{} columns, but SWF has 18", words.size()), "");
     }
     for (std::size_t i = 0; i < v.size(); ++i) {
       const auto value = number(words[i]);
-      if (!value) return reader.fault(line, fmt::format("'{}' is no number", words[i]), "");
+      if (!value) return reader.fault(line, fmt::format("'{}' is not a number", words[i]), "");
       v[i] = *value;
     }
-    // Allocated processors where the log has them, else those asked for.
+    // Allocated processors if the log has them, otherwise those requested.
     const double processors = v[4] > 0 ? v[4] : v[7];
     reader.add(line, v[1],
                {.run = Seconds(v[3]),
@@ -198,7 +198,7 @@ Result<JobTrace> read_csv(std::string_view text, const std::string& file, JobFor
     const auto gpus = number(field(row.fields, columns->gpus));
     if (!submit || !run || !gpus) {
       return reader.fault(row.line, "submit, run or gpus cannot be read",
-                          "seconds, or 2026-01-31 12:00:00; a whole number of GPUs");
+                          "give seconds, or 2026-01-31 12:00:00, and a whole number of GPUs");
     }
     const auto wait = span_of(field(row.fields, columns->wait));
     reader.add(row.line, *submit,
@@ -212,13 +212,14 @@ Result<JobTrace> read_csv(std::string_view text, const std::string& file, JobFor
   });
   reader.add_faults(std::move(faults));
   if (columns && !columns->is_whole()) {
-    reader.fault(1, "a trace has the columns submit, run and gpus",
-                 "submit,run,gpus and, where known, nodes,limit,wait,user,queue");
+    reader.fault(1, "a trace needs the columns submit, run and gpus",
+                 "name them submit,run,gpus and, if known, nodes,limit,wait,user,queue");
   }
   return reader.done(format);
 }
 
-// GPUs of "billing=64,cpu=64,gres/gpu=8,gres/gpu:h100=8": the plain count, else the sum by type.
+// Reads the GPUs of "billing=64,cpu=64,gres/gpu=8,gres/gpu:h100=8": the plain count if there is
+// one, otherwise the sum over types.
 int gpus_of_tres(std::string_view tres) {
   int typed = 0;
   for (const std::string_view part : split(tres, ',')) {
@@ -265,16 +266,18 @@ struct SacctColumns {
 
 void add_sacct_row(TraceReader& reader, int line, const SacctColumns& at,
                    std::span<const std::string_view> fields) {
-  // Steps ("17.batch") belong to their job; a component of an array is a job of its own.
+  // Steps ("17.batch") belong to their job; each element of a job array is a job of its own.
   if (field(fields, at.id).find('.') != std::string_view::npos) return;
   const auto submit = parse_timestamp(field(fields, at.submit));
-  if (!submit) return reader.fault(line, "Submit cannot be read", "2026-01-31T12:00:00");
+  if (!submit) {
+    return reader.fault(line, "Submit cannot be read", "write it as 2026-01-31T12:00:00");
+  }
   const auto eligible = parse_timestamp(field(fields, at.eligible)).value_or(*submit);
   const auto start = parse_timestamp(field(fields, at.start));
   const auto end = parse_timestamp(field(fields, at.end));
   int gpus = gpus_of_tres(field(fields, at.allocated));
   if (gpus == 0) gpus = gpus_of_tres(field(fields, at.asked));
-  // A job that is still running or never started has no run time yet.
+  // A job that is still running, or never started, has no run time.
   const double run = start && end ? *end - *start : 0;
   const double ready = std::max(*submit, eligible);
   reader.add(line, ready,
@@ -305,7 +308,7 @@ Result<JobTrace> read_sacct(std::string_view text, const std::string& file) {
     }
     if (fields.size() < columns->count) {
       return reader.fault(
-          line, fmt::format("{} fields where the header has {}", fields.size(), columns->count),
+          line, fmt::format("{} fields, but the header has {}", fields.size(), columns->count),
           "");
     }
     add_sacct_row(reader, line, *columns, fields);
@@ -313,8 +316,8 @@ Result<JobTrace> read_sacct(std::string_view text, const std::string& file) {
   return reader.done(JobFormat::sacct);
 }
 
-// Days since 1970-01-01 of a date of the Gregorian calendar, with years that begin in March so that
-// the leap day is their last (H. Hinnant, "chrono-compatible low-level date algorithms").
+// Returns days since 1970-01-01 of a Gregorian date, counting years from March so that the leap day
+// comes last (H. Hinnant, "chrono-compatible low-level date algorithms").
 std::int64_t days_of(std::int64_t year, int month, int day) {
   if (month <= 2) --year;
   const std::int64_t era = year / 400;
@@ -323,7 +326,7 @@ std::int64_t days_of(std::int64_t year, int month, int day) {
   return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-// The digits of s[from, from + count), or nothing.
+// Returns the digits of s[from, from + count) as a number; nullopt if any is not a digit.
 std::optional<int> digits(std::string_view s, std::size_t from, std::size_t count) {
   if (s.size() < from + count) return std::nullopt;
   int value = 0;

@@ -41,7 +41,7 @@ TEST(JobTrace, philly_format_is_read) {
   EXPECT_EQ(trace->format, JobFormat::philly);
   ASSERT_EQ(trace->jobs.size(), 3u);
   EXPECT_EQ(trace->jobs[0].gpus, 8);
-  EXPECT_EQ(trace->jobs[1].run, seconds(50));  // of two at one second the shorter goes first
+  EXPECT_EQ(trace->jobs[1].run, seconds(50));  // of two jobs at one second, the shorter comes first
   EXPECT_EQ(trace->jobs[2].submit, seconds(10));
   EXPECT_EQ(trace->queues, (std::vector<std::string>{"a", "b"}));
   EXPECT_FALSE(trace->has_limits);
@@ -101,7 +101,7 @@ TEST(JobTrace, any_csv_with_three_columns_is_read) {
   EXPECT_FALSE(read_jobs("", "j.csv"));
 }
 
-// Against the C library, over days of leap years, of centuries and of February.
+// Compared with the C library over days around leap years, centuries and February.
 TEST(JobTrace, timestamps_agree_with_timegm) {
   for (const char* text :
        {"1970-01-01 00:00:00", "1972-02-29 23:59:59", "1999-12-31 12:00:01", "2000-02-29 00:00:00",
@@ -127,8 +127,8 @@ TEST(JobTrace, slurm_durations_are_read) {
   }
 }
 
-// Columns of the Standard Workload Format: 2 submit, 3 wait, 4 run, 5 processors, 8 asked for,
-// 9 time asked for, 12 user, 15 queue.
+// Columns of the Standard Workload Format: 2 submit, 3 wait, 4 run, 5 processors, 8 processors
+// requested, 9 time requested, 12 user, 15 queue.
 TEST(JobTrace, swf_columns_are_read) {
   const auto trace = read_jobs(
       "; a comment\n\n"
@@ -155,7 +155,7 @@ TEST(JobTrace, swf_columns_are_read) {
   EXPECT_TRUE(trace->has_limits);
   const auto narrow = read_jobs("1 1000 20 30 4 50 60 70 80 90 1 7 8\n", "log.swf", JobFormat::swf);
   ASSERT_FALSE(narrow);
-  EXPECT_THAT(narrow.error().front().what, HasSubstr("13 columns where SWF has 18"));
+  EXPECT_THAT(narrow.error().front().what, HasSubstr("13 columns, but SWF has 18"));
 }
 
 TEST(JobTrace, format_is_recognised) {
@@ -249,7 +249,7 @@ TEST(JobTrace, trace_without_usable_jobs_is_refused) {
   EXPECT_EQ(swf.error()[0].why, "read as swf");
 }
 
-// An empty field is no number, and neither is one that ends in something else.
+// An empty field is not a number, and neither is one with trailing text.
 TEST(JobTrace, non_numeric_fields_are_reported_with_their_line) {
   const auto bad = read_jobs("submit,run,gpus\n1,2,3\n4,5,\n6,7x,1\n,8,1\n", "j.csv");
   ASSERT_FALSE(bad);
@@ -262,7 +262,7 @@ TEST(JobTrace, non_numeric_fields_are_reported_with_their_line) {
   EXPECT_THAT(bad.error()[0].fix, AllOf(HasSubstr("2026-01-31"), HasSubstr("12:00:00")));
   const auto swf = read_jobs("1 2 3 4 5 6 7 8 9 10 x 12 13 14 15 16 17 18\n", "l", JobFormat::swf);
   ASSERT_FALSE(swf);
-  EXPECT_EQ(swf.error()[0].what, "'x' is no number");
+  EXPECT_EQ(swf.error()[0].what, "'x' is not a number");
   EXPECT_EQ(swf.error()[0].place.line, 1);
 }
 
@@ -281,7 +281,7 @@ TEST(JobTrace, fractions_of_seconds_are_kept) {
   EXPECT_FALSE(trace->has_limits);
 }
 
-// User and queue 0 are somebody; processors 0 are none.
+// User 0 and queue 0 are real; 0 processors are none.
 TEST(JobTrace, zero_is_a_user_and_queue_but_not_a_processor_count) {
   const auto trace = read_jobs(
       "1 1000 0 30 0 50 60 5 80 90 1 0 8 9 0 11 12 13\n"
@@ -401,7 +401,7 @@ TEST(JobTrace, time_formats_at_their_bounds) {
   EXPECT_FALSE(parse_slurm_time("x-00:07"));
 }
 
-TEST(JobTrace, a_time_or_a_count_that_no_log_can_have_is_refused_with_its_line) {
+TEST(JobTrace, impossible_times_and_counts_are_refused_with_their_line) {
   for (const char* row : {"1 0 0 99999999999999999999 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
                           "1 0 1e300 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
                           "1 1e18 0 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",

@@ -1,8 +1,8 @@
-// What a step asks of the network, free of any network: collectives among groups of ranks.
+// What a step asks of the network, independent of any network: collectives among groups of ranks.
 //
-// Sizes follow nccl-tests: all_reduce, broadcast and send_recv name the buffer of one rank;
-// all_gather the gathered result; reduce_scatter the buffer before it is scattered; all_to_all all
-// that one rank sends, its own share included.
+// Sizes follow nccl-tests. For all_reduce, broadcast and send_recv it is the buffer of one rank;
+// for all_gather the gathered result; for reduce_scatter the buffer before it is scattered; for
+// all_to_all everything that one rank sends, including the share it keeps.
 #pragma once
 
 #include "core/base/quantity.h"
@@ -23,8 +23,9 @@ inline constexpr Word<Collective> kCollectiveWords[] = {
 constexpr WordTable<Collective> words_of(Collective) { return kCollectiveWords; }
 constexpr std::string_view to_text(Collective c) { return word_of(c); }
 
-// How a group of ranks lies on the machine: how many, and how many of them share a scale-up domain
-// (NVLink). ranks = 16, per_domain = 8 is two full 8-GPU nodes; per_domain = 1 is one rank a node.
+// How a group of ranks is placed on the machine: how many there are, and how many of them share a
+// scale-up domain (NVLink). ranks = 16, per_domain = 8 is two full 8-GPU nodes; per_domain = 1 is
+// one rank per node.
 struct GroupShape {
   int ranks = 1;
   int per_domain = 1;

@@ -25,7 +25,7 @@ double scan_parameters(const catalog::ModelShape& m) {
   return m.hidden * (3 * inner + 2 * m.scan_groups * m.scan_state + m.scan_heads);
 }
 
-// Of a hybrid's layers, the share that has an MLP or experts.
+// Returns the share of a hybrid's layers that have an MLP or experts.
 double feeding_share(const catalog::ModelShape& m) {
   return m.mlp_only_layers > 0 ? static_cast<double>(m.mlp_only_layers) / m.layers : 1;
 }
@@ -37,7 +37,8 @@ double mixer_parameters(const catalog::ModelShape& m) {
          m.layers;
 }
 
-// Query-key products plus values of one token at the end of a forward pass over `sequence`.
+// Returns the FLOPs of query-key and score-value products per token, averaged over a forward pass
+// of `sequence` tokens.
 double attention_flops_per_token(const catalog::ModelShape& m, double sequence, bool causal) {
   const double width = m.attention == catalog::AttentionKind::mla
                            ? m.qk_nope_dim + m.qk_rope_dim + m.v_head_dim
@@ -45,7 +46,8 @@ double attention_flops_per_token(const catalog::ModelShape& m, double sequence, 
   const double per_pair = 2 * m.heads * width;
   const auto mean_reach = [&](double window) {
     if (!causal) return window;
-    // Queries before the window fills see all keys before them, the rest `window` keys.
+    // Queries before the window fills attend to all keys before them; the rest attend to `window`
+    // keys.
     return window - window * window / (2 * sequence);
   };
   const double full = mean_reach(sequence);
@@ -88,8 +90,8 @@ ParameterCount count_parameters(const catalog::ModelShape& m) {
   const double moe = moe_layer_count(m);
   const double ends = c.embedding + c.output_head + m.hidden;
   const double last_layer = m.is_moe() ? c.moe_layer(m.experts) : c.dense_layer();
-  // An MTP module (DeepSeek-V3 section 2.2): one layer of the main kind and a 2h x h projection;
-  // embedding and head are shared with the model.
+  // An MTP module (DeepSeek-V3, section 2.2) is one layer of the main kind and a 2h x h projection;
+  // it shares embedding and head with the model.
   c.mtp = m.mtp_layers * (last_layer + 2 * m.hidden * m.hidden);
   c.routed_experts = moe * m.experts * c.expert;
   c.total = dense + moe * c.moe_layer(m.experts) + ends + c.mtp;

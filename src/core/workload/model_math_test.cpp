@@ -41,7 +41,7 @@ catalog::ModelShape deepseek_v3() {
   return m;
 }
 
-// MLPerf Storage checkpoint workload: 14 bytes a parameter, sizes as reported by DLIO.
+// MLPerf Storage's checkpoint workload: 14 bytes per parameter, sizes as reported by DLIO.
 TEST(ModelMath, checkpoint_shapes_of_mlperf_storage) {
   const struct {
     catalog::ModelShape shape;
@@ -69,7 +69,7 @@ TEST(ModelMath, mtp_module_adds_one_layer_and_projection) {
   catalog::ModelShape m = deepseek_v3();
   const double before = count_parameters(m).total;
   m.mtp_layers = 1;
-  // The V3 report's 14 B of MTP weights count the shared embedding and head, 1.85 B, once more.
+  // The V3 report's 14 B of MTP weights count the shared embedding and head, 1.85 B, again.
   EXPECT_NEAR((count_parameters(m).total - before) / 1e9, 11.6, 0.1);
 }
 
@@ -96,12 +96,12 @@ TEST(ModelMath, flops_agree_with_closed_forms) {
   EXPECT_DOUBLE_EQ(training_flops_per_token(m, s, FlopConvention::six_n).base(), 6 * n);
   EXPECT_DOUBLE_EQ(training_flops_per_token(m, s, FlopConvention::full_attention).base(),
                    6 * n + 12 * 126.0 * 16384 * s);
-  // Matrices only: no embedding table, no norms; the causal half of attention.
+  // Matrices only: no embedding table, no norms; attention counted by the causal half.
   const double matrices = n - 128256.0 * 16384 - 253 * 16384;
   EXPECT_NEAR(training_flops_per_token(m, s, FlopConvention::causal_half).base() /
                   (6 * matrices + 6 * 126.0 * 16384 * s),
               1, 1e-12);
-  // Of frozen weights no gradients are made: forward, and backward through them.
+  // Frozen weights need no weight gradients: forward, and backward through them.
   EXPECT_NEAR(
       adapter_training_flops_per_token(m, s).base() / (4 * matrices + 6 * 126.0 * 16384 * s), 1,
       1e-12);
@@ -116,7 +116,7 @@ TEST(ModelMath, windowed_attention_never_costs_more_than_full) {
   }
 }
 
-// Of a hybrid: attention in 7 of 12 layers less its scans, an MLP in 4, a scan in 5.
+// A hybrid: attention in 7 of 12 layers minus its scans, an MLP in 4, a scan in 5.
 TEST(ModelMath, hybrid_parameters_add_up_by_layer) {
   const catalog::ModelShape m = small_hybrid();
   const double attention = 1024.0 * 64 * (2 * 16 + 2 * 4);
@@ -124,7 +124,7 @@ TEST(ModelMath, hybrid_parameters_add_up_by_layer) {
   const double inner = 32 * 64;
   const double scan = 1024.0 * (3 * inner + 2 * 4 * 128 + 32);
   const double layers = m.attention_layers() * attention + 4 * mlp + 5 * scan;
-  const double rest = 2 * 32000.0 * 1024 + 1024 + 12 * 2 * 1024;  // ends and norms
+  const double rest = 2 * 32000.0 * 1024 + 1024 + 12 * 2 * 1024;  // embedding, head and norms
   EXPECT_NEAR(count_parameters(m).total, layers + rest, 1);
 }
 
@@ -143,7 +143,7 @@ TEST(ModelMath, tied_head_is_counted_once) {
                    8 * (layer + 3.0 * 1024 * 768) + 32000.0 * 1024 + 1024);
 }
 
-// A module that guesses the next token but one: a layer like the others and a projection of 2h x h.
+// A module that predicts the token after next: a layer like the others and a projection of 2h x h.
 TEST(ModelMath, mtp_module_is_a_layer_and_a_projection) {
   catalog::ModelShape m = small_dense();
   const double without = count_parameters(m).total;
@@ -180,7 +180,8 @@ TEST(ModelMath, latent_queries_change_the_parameter_count) {
   EXPECT_DOUBLE_EQ(count_parameters(m).attention, 1024.0 * 16 * 48 + kv);
 }
 
-// Of 8 layers with a window every second sees all; a window longer than the sequence cuts nothing.
+// A window applies to 8 layers, of which every second is full; a window longer than the sequence
+// changes nothing.
 TEST(ModelMath, windowed_layers_attend_within_their_window) {
   catalog::ModelShape m = small_dense();
   const double full = forward_flops_per_token(m, 512).base();
@@ -188,7 +189,8 @@ TEST(ModelMath, windowed_layers_attend_within_their_window) {
   m.full_attention_every = 2;
   EXPECT_EQ(full_attention_layer_count(m), 4);
   EXPECT_EQ(windowed_layer_count(m), 4);
-  // 2 FLOP x 16 heads x 2 x 64 a pair: 256 keys on average of all, 60 of a window of 64.
+  // 2 FLOP x 16 heads x 2 x 64 per pair: 256 keys on average in full layers, 60 with a window of
+  // 64.
   const double pair = 2.0 * 16 * 2 * 64;
   EXPECT_DOUBLE_EQ(full - forward_flops_per_token(m, 512).base(), pair * 4 * (256 - 60));
   m.sliding_window = 4096;
@@ -225,14 +227,14 @@ TEST(ModelMath, moe_parameters_add_up_by_part) {
   EXPECT_EQ(moe_layer_count(routed_shape()), 5);
   EXPECT_EQ(dense_layer_count(routed_shape()), 2);
   catalog::ModelShape m = routed_shape();
-  m.first_dense_layers = 8;  // more than there are
+  m.first_dense_layers = 8;  // more than the model has
   EXPECT_EQ(moe_layer_count(m), 0);
   EXPECT_EQ(dense_layer_count(m), 7);
   m.shared_expert_ffn = 0;
   EXPECT_DOUBLE_EQ(count_parameters(m).shared_experts, 2 * 2 * 48 * 14) << "as wide as the others";
 }
 
-// Of 7 layers 3 scan, 2 feed alone and 2 attend; parts are means over all layers.
+// 7 layers: 3 scan, 2 are an MLP alone and 2 attend; parts are means over all layers.
 TEST(ModelMath, hybrid_moe_parameters_add_up_by_part) {
   catalog::ModelShape m = routed_shape();
   m.first_dense_layers = 0;
@@ -256,7 +258,7 @@ TEST(ModelMath, hybrid_moe_parameters_add_up_by_part) {
   EXPECT_NEAR(count_parameters(m).attention, (4 * 7680 + 3 * scan) / 7, 1e-9);
 }
 
-// Scores and values: 2 x 6 heads x 2 x 10 = 240 FLOP a pair; 50 keys on average of 100. Matrices:
+// Scores and values: 2 x 6 heads x 2 x 10 = 240 FLOP per pair; on average 50 keys of 100. Matrices:
 // layers and the head, 2 FLOP each.
 TEST(ModelMath, flops_per_token_in_inference_and_training) {
   const catalog::ModelShape m = plain_shape();
@@ -274,8 +276,8 @@ TEST(ModelMath, flops_per_token_in_inference_and_training) {
   EXPECT_DOUBLE_EQ(forward_flops_per_token(routed, 100).base(), 2 * (layers + 15888) + pairs);
 }
 
-// Of 7 layers with a full one every third two see all, five 30 keys: 30 - 30^2 / 200 = 25.5 on
-// average of 100. Latent heads: 8 + 3 and 5 wide.
+// 7 layers with every third full: two attend to everything and five to 30 keys: 30 - 30^2 / 200
+// = 25.5 on average for a sequence of 100. Latent heads are 8 + 3 and 5 wide.
 TEST(ModelMath, windows_and_latents_change_flops_and_kv_cache) {
   catalog::ModelShape m = plain_shape();
   m.sliding_window = 30;
@@ -287,7 +289,7 @@ TEST(ModelMath, windows_and_latents_change_flops_and_kv_cache) {
                    2 * matrices + 240 * (2 * 50 + 5 * 25.5));
   EXPECT_DOUBLE_EQ(training_flops_per_token(m, 100, FlopConvention::full_attention).base(),
                    6 * count_parameters(m).active + 3 * 240 * (2 * 100 + 5 * 30.0));
-  const double layer = 2 * 2 * 10 * 2;  // keys and values of two heads in 2 bytes
+  const double layer = 2 * 2 * 10 * 2;  // keys and values of two heads, 2 bytes each
   EXPECT_DOUBLE_EQ(kv_bytes_per_token(m, catalog::Dtype::bf16).base(), 7 * layer);
   EXPECT_DOUBLE_EQ(kv_bytes(m, 100, catalog::Dtype::bf16).base(), layer * (2 * 100 + 5 * 30));
   EXPECT_DOUBLE_EQ(kv_bytes(m, 30, catalog::Dtype::fp8).base(), layer / 2 * 7 * 30);
@@ -307,7 +309,7 @@ TEST(ModelMath, windows_and_latents_change_flops_and_kv_cache) {
                    2 * (7 * (attention + 12480) + 15888) + 7 * 2 * 6 * 16 * 50.0);
 }
 
-// A hybrid without attention has no cache, and asking for it divides by nothing.
+// A hybrid without attention has no cache, and computing its size does not divide by zero.
 TEST(ModelMath, model_without_attention_has_no_kv_cache) {
   catalog::ModelShape m = plain_shape();
   m.state_space_layers = 7;

@@ -1,9 +1,9 @@
-// What a model asks of a device, free of any device: matrix products, attention, passes over
+// What a model asks of a device, independent of any device: matrix products, attention, passes over
 // memory.
 //
-// compute/ answers "how long is this operation?"; training/ and serving/ list the operations of a
-// step. A multiply-add is 2 FLOP. Sizes are doubles because shapes come from divisions (tokens per
-// expert, a sequence over its context-parallel group) that need not be whole.
+// compute/ says how long an operation takes; training/ and serving/ list the operations of a step.
+// A multiply-add is 2 FLOP. Sizes are doubles because shapes come from divisions (tokens per
+// expert, a sequence over its context-parallel group) that need not give whole numbers.
 #pragma once
 
 #include <variant>
@@ -13,12 +13,12 @@
 
 namespace orrery::workload {
 
-// Which of a layer's three products this is: they differ in memory layout (TN, NN, NT) and in
-// speed.
+// Which of a layer's three products this is. They differ in memory layout (TN, NN, NT) and
+// therefore in speed.
 enum class GemmPass { forward, dgrad, wgrad };
 
-// groups equal products C[m,n] += A[m,k] B[k,n] launched as one kernel (experts of a MoE layer; 1
-// else). B may be stored in fewer bits than it is multiplied in.
+// `groups` equal products C[m,n] += A[m,k] B[k,n] launched as one kernel (the experts of an MoE
+// layer; otherwise 1). B may be stored in fewer bits than it is multiplied in.
 struct Gemm {
   double m = 0;
   double n = 0;
@@ -26,7 +26,7 @@ struct Gemm {
   catalog::Dtype dtype = catalog::Dtype::bf16;
   GemmPass pass = GemmPass::forward;
   double groups = 1;
-  double stored = 0;  // bytes of an element of B; 0: those of dtype
+  double stored = 0;  // bytes per element of B; 0: as dtype
 
   double weight_bytes() const { return stored > 0 ? stored : bytes_per_element(dtype); }
 };
@@ -41,7 +41,7 @@ struct Attention {
   double q_len = 0;
   double kv_len = 0;
   bool causal = true;
-  double window = 0;  // 0: none
+  double window = 0;  // sliding window in keys; 0: none
   bool backward = false;
   catalog::Dtype dtype = catalog::Dtype::bf16;
 };
@@ -55,6 +55,6 @@ struct MemoryPass {
 using Operation = std::variant<Gemm, Attention, MemoryPass>;
 
 Flops flops_of(const Operation& op);
-Bytes bytes_of(const Operation& op);  // least traffic to device memory: each operand once
+Bytes bytes_of(const Operation& op);  // minimum traffic to device memory: each operand once
 
 }  // namespace orrery::workload

@@ -1,4 +1,4 @@
-// Kernels against counting: every pair of query and key that is computed, every operand once.
+// Kernels compared with counting: every query-key pair that is computed, every operand once.
 #include "core/workload/operation.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 namespace orrery::workload {
 namespace {
 
-// Query i stands at place kv_len - q_len + i; it sees what is before it and itself, of a window the
-// last keys alone.
+// Query i is at position kv_len - q_len + i. It sees the keys up to itself; with a window, only the
+// last ones of these.
 double counted_pairs(int q_len, int kv_len, bool causal, int window) {
   double pairs = 0;
   for (int i = 0; i < q_len; ++i) {
@@ -36,7 +36,7 @@ TEST(Operation, attention_computes_the_pairs_that_can_be_seen) {
                             .kv_len = 1.0 * kv,
                             .causal = causal,
                             .window = 1.0 * window};
-          // A multiply and an add for each of qk_dim and v_dim, of every head and sequence.
+          // A multiply and an add for each of qk_dim and v_dim, per head and sequence.
           const double flops = 2.0 * 3 * 8 * counted_pairs(q, kv, causal, window) * (192 + 128);
           EXPECT_DOUBLE_EQ(flops_of(a).base(), flops)
               << q << " of " << kv << " window " << window << " causal " << causal;
@@ -59,7 +59,7 @@ TEST(Operation, attention_reads_queries_and_keys_once_and_no_key_beyond_its_wind
               .kv_len = 100};
   const double queries = 3 * 2.0 * 8 * 10 * 320;
   EXPECT_DOUBLE_EQ(bytes_of(a).base(), queries + 3 * 2.0 * 2 * 100 * 320);
-  a.window = 30;  // the first query's and nine more
+  a.window = 30;  // the first query's key and nine more
   EXPECT_DOUBLE_EQ(bytes_of(a).base(), queries + 3 * 2.0 * 2 * 40 * 320);
   a.window = 99;
   EXPECT_DOUBLE_EQ(bytes_of(a).base(), queries + 3 * 2.0 * 2 * 100 * 320) << "there are no more";
@@ -82,7 +82,7 @@ TEST(Operation, product_reads_both_operands_and_writes_sixteen_bits) {
 
 TEST(Operation, stored_weight_width_changes_gemm_bytes) {
   EXPECT_EQ((Gemm{.stored = 0.5}).weight_bytes(), 0.5);
-  // Weights in half a byte multiplied in sixteen bits: 3 x 5 x 2 + 0.5 x 5 x 7 + 3 x 7 x 2.
+  // Weights stored in half a byte and multiplied in 16 bits: 3 x 5 x 2 + 0.5 x 5 x 7 + 3 x 7 x 2.
   EXPECT_EQ(bytes_of(Gemm{.m = 3, .n = 7, .k = 5, .stored = 0.5}), Bytes(30 + 17.5 + 42));
   EXPECT_EQ(bytes_of(Gemm{.m = 3, .n = 7, .k = 5, .dtype = catalog::Dtype::fp32}),
             Bytes(4 * (15 + 35 + 21)));

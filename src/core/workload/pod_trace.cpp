@@ -11,7 +11,7 @@ Diagnostic pod_fault(const CsvTable& table, int line, std::string what) {
       .code = "trace.row", .place = {.file = table.file(), .line = line}, .what = std::move(what)};
 }
 
-// The table with every named column there, or why not.
+// Returns the table if it has every named column; otherwise an error.
 Result<CsvTable> table_with(std::string_view text, const std::string& file,
                             std::initializer_list<std::string_view> columns) {
   auto table = CsvTable::parse(text, file);
@@ -30,7 +30,7 @@ int count_in(const CsvTable& table, const CsvRow& row, std::string_view column,
              Diagnostics& faults) {
   const auto value = table.number(row, column);
   if (value && *value >= 0 && *value <= 2e9) return static_cast<int>(*value);
-  faults.push_back(pod_fault(table, row.line, std::string(column) + " is no count"));
+  faults.push_back(pod_fault(table, row.line, std::string(column) + " is not a count"));
   return 0;
 }
 
@@ -52,7 +52,7 @@ Result<std::vector<PodRecord>> read_pods(std::string_view text, const std::strin
                   .gpus = count_in(*table, row, "num_gpu", faults),
                   .gpu_milli = count_in(*table, row, "gpu_milli", faults)};
     if (pod.gpus > 1 && pod.gpu_milli != 1000) {
-      faults.push_back(pod_fault(*table, row.line, "several GPUs are whole ones: gpu_milli 1000"));
+      faults.push_back(pod_fault(*table, row.line, "several GPUs must be whole: gpu_milli 1000"));
     }
     for (const std::string_view model : split(table->text(row, "gpu_spec"), '|')) {
       if (!model.empty()) pod.models.emplace_back(model);

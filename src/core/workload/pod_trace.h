@@ -1,8 +1,9 @@
-// Pods with shares of GPUs, and the nodes they were asked of, as the openb trace has them.
+// Pods that request shares of GPUs, and the nodes of the cluster they ran on, as in the openb
+// trace.
 //
-// Columns cpu_milli, memory_mib, num_gpu, gpu_milli and, where given, gpu_spec (models joined by
-// '|') of pods; cpu_milli, memory_mib, gpu, model of nodes (Alibaba's openb, 2023). A pod wants a
-// share below 1000 milli of one GPU, or whole ones.
+// Pods have the columns cpu_milli, memory_mib, num_gpu, gpu_milli and optionally gpu_spec (GPU
+// models joined by '|'); nodes have cpu_milli, memory_mib, gpu, model (Alibaba's openb, 2023). A
+// pod requests either less than 1000 milli of one GPU, or whole GPUs.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct PodRecord {
   int cpu_milli = 0;
   int memory_mib = 0;
   int gpus = 0;
-  int gpu_milli = 0;                // of each; 1000 is a whole one
-  std::vector<std::string> models;  // of GPUs that will do; none: any
+  int gpu_milli = 0;                // per GPU; 1000 is a whole GPU
+  std::vector<std::string> models;  // acceptable GPU models; empty: any
 };
 
 struct PodNodeRecord {

@@ -8,9 +8,9 @@ namespace {
 
 constexpr double kHalf = 2;            // bytes of a 16-bit element
 constexpr double kSingle = 4;          // bytes of an fp32 element
-constexpr double kRouterPasses = 6;    // over the scores of all experts, in each direction
+constexpr double kRouterPasses = 6;    // passes over the scores of all experts, in each direction
 constexpr double kScanChunk = 128;     // tokens between two stored states of a scan
-constexpr double kScanBackward = 2.5;  // traffic of the backward scan over the forward one
+constexpr double kScanBackward = 2.5;  // traffic of the backward scan relative to the forward scan
 
 double quantise_traffic(catalog::Precision p, const KernelStyle& style) {
   switch (p) {
@@ -35,7 +35,7 @@ double quantise_traffic(catalog::Precision p, const KernelStyle& style) {
   return 0;
 }
 
-// Fills the lists of one layer or end; knows the rank's share of tokens.
+// Fills the operation lists of a layer, or of the model's ends, with the rank's share of tokens.
 struct Builder {
   const catalog::ModelShape& m;
   const LayerSplit& split;
@@ -43,17 +43,18 @@ struct Builder {
   OpList& forward;
   OpList& dgrad;
   OpList& wgrad;
-  OpList* forward_passes;  // where passes over memory go: the lists above, or the experts' own
+  // Where passes over memory are added: the lists above, or the experts' own.
+  OpList* forward_passes;
   OpList* dgrad_passes;
   double tokens = 0;         // inside a tensor-parallel block
   double local_tokens = 0;   // between blocks
-  double saved_element = 2;  // bytes of a saved product input
+  double saved_element = 2;  // bytes per element of a saved product input
   double pointwise = 1;
-  double copy_bytes = 1;  // of a quantised element
+  double copy_bytes = 1;  // bytes per element of a quantised copy
   double quantise = 0;
-  bool adapters = true;  // beside the products that are listed now
+  bool adapters = true;  // the products listed next have adapters
   catalog::Dtype dtype = catalog::Dtype::bf16;
-  catalog::Dtype wide = catalog::Dtype::bf16;  // of what stays in 16 bits
+  catalog::Dtype wide = catalog::Dtype::bf16;  // format of what stays in 16 bits
 
   Builder(const catalog::ModelShape& model, const LayerSplit& s, const KernelStyle& st, OpList& f,
           OpList& d, OpList& w)
@@ -82,7 +83,7 @@ struct Builder {
   void pass(OpList& list, double read, double written) {
     passes_of(list).add(MemoryPass{Bytes(read * pointwise), Bytes(written * pointwise)});
   }
-  // Reads 16 bits, writes the tensor and its transpose in the product's format.
+  // Reads 16-bit values and writes the tensor and its transpose in the product's format.
   void quantise_tensor(OpList& list, double elements) {
     if (quantise <= 0) return;
     passes_of(list).add(MemoryPass{Bytes(elements * kHalf * quantise),
@@ -100,14 +101,14 @@ struct Builder {
       adapter(rows * groups, in, out);
     }
   }
-  // Low-rank adapters are too thin to be bound by anything but memory: the input read again, the
-  // output read and written; backward likewise.
+  // Low-rank adapters are so thin that only memory limits them: the input is read again, and the
+  // output is read and written. The backward pass does likewise.
   void adapter(double rows, double in, double out) {
     pass(forward, rows * (in + out) * kHalf, rows * out * kHalf);
     pass(dgrad, rows * (2 * in + out) * kHalf, rows * in * kHalf);
   }
-  // NVFP4 recipes of hybrids leave attention's and the latent projections in 16 bits and a scan's
-  // output in 8 (Nemotron 3; arXiv 2509.25149); those of plain transformers quantise all products.
+  // NVFP4 recipes for hybrids leave attention and the latent projections in 16 bits and a scan's
+  // output in 8 (Nemotron 3; arXiv 2509.25149); those for plain transformers quantise all products.
   void linear_in(catalog::Precision p, double rows, double in, double out) {
     if (split.precision != catalog::Precision::nvfp4 || !m.has_scan()) return linear(rows, in, out);
     const auto before = std::tuple(dtype, copy_bytes, quantise);
@@ -136,7 +137,7 @@ struct Builder {
     const double inputs = m.gated_mlp ? 2 : 1;
     const double e = elements * kHalf;
     pass(forward, inputs * e, e);
-    if (!style.fused_pointwise && m.gated_mlp) pass(forward, e, e);  // silu apart from the product
+    if (!style.fused_pointwise && m.gated_mlp) pass(forward, e, e);  // silu is a separate kernel
     pass(dgrad, (inputs + 1) * e, inputs * e);
   }
   double mlp_inputs() const { return m.gated_mlp ? 2 : 1; }
@@ -148,13 +149,13 @@ struct Heads {
 };
 
 Heads heads_of_rank(const catalog::ModelShape& m, const LayerSplit& split) {
-  // Fewer KV heads than ranks: each rank keeps a whole copy of one.
+  // With fewer KV heads than ranks, each rank keeps a whole copy of one head.
   return {static_cast<double>(m.heads) / split.tp,
           std::max(1.0, static_cast<double>(m.kv_heads) / split.tp)};
 }
 
-// The scores written to memory, as before flash attention: two batched products over the whole
-// square, a masked softmax between them, dropout after it.
+// Attention with the scores written to memory, as before flash attention: two batched products over
+// the whole square, a masked softmax between them, and dropout after it.
 void unfused_attention(Builder& b, double heads, double head_dim, LayerWork& work) {
   const double s = b.split.sequence;
   const double groups = heads * b.split.microbatch / b.split.cp;
@@ -173,14 +174,15 @@ void unfused_attention(Builder& b, double heads, double head_dim, LayerWork& wor
   b.pass(b.dgrad, 2 * scores, scores);
   b.dgrad.add(Gemm{s, head_dim, s, b.wide, GemmPass::dgrad, groups});
   b.dgrad.add(Gemm{s, head_dim, s, b.wide, GemmPass::wgrad, groups});
-  // Korthikanti: softmax output and its dropped copy, 2 bytes each, and the mask.
+  // Korthikanti et al.: softmax output and its dropped-out copy, 2 bytes each, and the mask.
   work.saved[Saved::attention_scores] += (b.style.dropout ? 2.5 : 1) * scores;
 }
 
 void attention_core(Builder& b, double q_heads, double kv_heads, double qk_dim, double v_dim,
                     bool windowed, LayerWork& work) {
   if (!b.style.fused_attention) return unfused_attention(b, q_heads, qk_dim, work);
-  // Context-parallel ranks share the causal triangle evenly: each has 1/c of every sequence's work.
+  // Context-parallel ranks share the causal triangle evenly: each does 1/c of every sequence's
+  // work.
   Attention a;
   a.batch = b.split.microbatch / b.split.cp;
   a.q_heads = q_heads;
@@ -195,7 +197,8 @@ void attention_core(Builder& b, double q_heads, double kv_heads, double qk_dim, 
   work.attention_core.add(a);
   a.backward = true;
   b.dgrad.add(a);
-  work.saved[Saved::attention_scores] += b.tokens * q_heads * kSingle;  // log-sum-exp
+  // The log-sum-exp of each query.
+  work.saved[Saved::attention_scores] += b.tokens * q_heads * kSingle;
 }
 
 void gqa_attention(Builder& b, bool windowed, LayerWork& work) {
@@ -204,7 +207,7 @@ void gqa_attention(Builder& b, bool windowed, LayerWork& work) {
   const double t = b.tokens;
   const double qkv = (heads.query + 2 * heads.kv) * d;
   b.linear_in(catalog::Precision::bf16, t, b.m.hidden, qkv);
-  if (b.m.gated_mlp) {  // the families with gated MLPs rotate their queries and keys
+  if (b.m.gated_mlp) {  // families with gated MLPs use rotary embeddings for queries and keys
     const double rotated = t * (heads.query + heads.kv) * d * kHalf;
     b.pass(b.forward, rotated, rotated);
     b.pass(b.dgrad, rotated, rotated);
@@ -212,8 +215,8 @@ void gqa_attention(Builder& b, bool windowed, LayerWork& work) {
   attention_core(b, heads.query, heads.kv, d, d, windowed, work);
   b.linear_in(catalog::Precision::bf16, t, heads.query * d, b.m.hidden);
   work.saved[Saved::qkv] += t * qkv * kHalf;
-  // Flash attention needs its output, and so does the product after it: one tensor in 16 bits,
-  // and a quantised copy for the product.
+  // Both flash attention and the next product need its output: one tensor in 16 bits, and a
+  // quantised copy for the product.
   work.saved[Saved::attention_output] +=
       t * heads.query * d * (kHalf + (b.copy_bytes > 0 ? b.copy_bytes : 0));
 }
@@ -238,7 +241,7 @@ void mla_attention(Builder& b, LayerWork& work) {
   }
   work.latent_up.add(Gemm{t, heads * (m.qk_nope_dim + m.v_head_dim), m.kv_lora_rank, b.dtype,
                           GemmPass::forward, 1});
-  // Rope on its part, then queries and keys assembled whole.
+  // Rotary embedding of part of each head, then the whole queries and keys are assembled.
   const double assembled = 2 * t * heads * qk * kHalf;
   b.pass(b.forward, assembled, assembled);
   b.pass(b.dgrad, assembled, assembled);
@@ -249,7 +252,7 @@ void mla_attention(Builder& b, LayerWork& work) {
   work.saved[Saved::attention_output] += t * heads * m.v_head_dim * (kHalf + b.copy_bytes);
 }
 
-// A dense or shared-expert MLP of `width` on this rank.
+// Adds a dense or shared-expert MLP; `width` is this rank's share.
 void mlp(Builder& b, double rows, double width, bool input_quantised, SavedBytes& saved) {
   const double up = b.mlp_inputs() * width;
   b.linear(rows, b.m.hidden, up, 1, input_quantised);
@@ -271,14 +274,14 @@ void scan_mixer(Builder& b, LayerWork& work) {
   const double mixed = t * (inner + shared) * kHalf;
   b.pass(b.forward, mixed, mixed);
   b.pass(b.dgrad, 2 * mixed, mixed);
-  // States of each chunk are made, passed on and read again; inputs are read for both.
+  // Chunk states are computed, passed on and read again; both steps read the inputs.
   const double x = t * inner * kHalf;
   const double states = t / kScanChunk * inner * m.scan_state * kSingle;
   const double read = (2 * (x + t * shared * kHalf) + 2 * states) * b.style.scan_traffic;
   const double written = (x + 2 * states) * b.style.scan_traffic;
   b.forward.add(MemoryPass{Bytes(read), Bytes(written)});
   b.dgrad.add(MemoryPass{Bytes(read * kScanBackward), Bytes(written * kScanBackward)});
-  b.pass(b.forward, 2 * x, x);  // gate and norm
+  b.pass(b.forward, 2 * x, x);  // gating and norm
   b.pass(b.dgrad, 3 * x, 2 * x);
   b.linear_in(catalog::Precision::mxfp8, t, inner, m.hidden);
   work.saved[Saved::qkv] += t * in * kHalf + mixed;
@@ -288,14 +291,14 @@ void scan_mixer(Builder& b, LayerWork& work) {
 void experts(Builder& b, LayerWork& work) {
   const catalog::ModelShape& m = b.m;
   const double width_in = m.expert_hidden > 0 ? m.expert_hidden : m.hidden;
-  const double tokens = b.tokens / b.split.tp;  // each rank routes its own share
+  const double tokens = b.tokens / b.split.tp;  // each rank routes its own share of the tokens
   const double rows = tokens * m.top_k * b.split.imbalance;
   const double local = std::max(1.0, static_cast<double>(m.experts) / b.split.ep);
   b.forward_passes = &work.expert_forward;
   b.dgrad_passes = &work.expert_dgrad;
   b.plain_linear(tokens, m.hidden, m.experts);
   const double scores = tokens * m.experts * kSingle;
-  // Scores in fp32, their bias, the choice, the map of who goes where and the balance loss are each
+  // fp32 scores, their bias, the choice of experts, the dispatch map and the balance loss are each
   // a pass over tokens x experts.
   b.pass(b.forward, kRouterPasses * scores, kRouterPasses * scores);
   b.pass(b.dgrad, kRouterPasses * scores, kRouterPasses * scores);
@@ -303,7 +306,8 @@ void experts(Builder& b, LayerWork& work) {
     b.linear_in(catalog::Precision::bf16, tokens, m.hidden, width_in);
     b.linear_in(catalog::Precision::bf16, tokens, width_in, m.hidden);
   }
-  // Permute for dispatch, sort by expert on arrival, and both again on the way back.
+  // Tokens are permuted for dispatch and sorted by expert on arrival; both happen again on the way
+  // back.
   const double moved = rows * width_in * kHalf * b.style.permute_traffic;
   for (int i = 0; i < 2; ++i) {
     work.expert_forward.add(MemoryPass{Bytes(moved), Bytes(moved)});
@@ -315,7 +319,8 @@ void experts(Builder& b, LayerWork& work) {
   const double activated = rows * m.expert_ffn * kHalf * b.pointwise;
   work.expert_activation.add(MemoryPass{Bytes(b.mlp_inputs() * activated), Bytes(activated)});
   if (m.biased_experts) {
-    // Bias added to what goes up, the clamp, and bias added to what comes down; backward sums each.
+    // Adds the bias after the up product, clamps, and adds the bias after the down product; the
+    // backward pass sums each bias gradient.
     const double wide = rows * up * kHalf;
     const double narrow = rows * width_in * kHalf;
     b.pass(b.forward, 2 * wide + narrow, 2 * wide + narrow);
@@ -482,7 +487,8 @@ void fill_head_work(const catalog::ModelShape& model, const LayerSplit& split,
   b.norm(b.local_tokens, model.hidden);
   b.plain_linear(b.tokens, model.hidden, model.vocab / split.tp);
   const double logits = b.tokens * model.vocab / split.tp;
-  // A third of the loss's traffic is forward: read for the maximum and the sum of exponentials.
+  // A third of the loss's traffic is in the forward pass: a read for the maximum and the sum of
+  // exponentials.
   work.forward.add(MemoryPass{Bytes(logits * style.loss_bytes / 3), Bytes(0)});
   work.dgrad.add(
       MemoryPass{Bytes(logits * style.loss_bytes / 3), Bytes(logits * style.loss_bytes / 3)});

@@ -1,4 +1,4 @@
-// A layer's operations kernel by kernel: products, attention and memory passes of each mixer.
+// A layer's operations, kernel by kernel: products, attention and memory passes of each mixer.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ Lines lines_of(const OpList& list) {
   return lines;
 }
 
-// 48 wide; 12 heads of 10, of which 4 are of keys; a gated MLP of 140; 330 words.
+// Width 48; 12 heads of 10 with 4 KV heads; a gated MLP of 140; a vocabulary of 330.
 catalog::ModelShape odd_dense() {
   catalog::ModelShape m;
   m.layers = 9;
@@ -51,9 +51,9 @@ catalog::ModelShape odd_dense() {
   return m;
 }
 
-// T = 3 x 20 / 5 = 12 tokens inside a block of two ranks, 6 of them between blocks.
+// T = 3 x 20 / 5 = 12 tokens inside a block of two ranks; 6 per rank between blocks.
 const LayerSplit kOddSplit{.microbatch = 3, .sequence = 20, .tp = 2, .cp = 5};
-// What is between the products moves half as much again as it must.
+// Pointwise kernels move 1.5 times the minimum traffic.
 const KernelStyle kOddStyle{.pointwise_traffic = 1.5};
 
 LayerWork listed(const catalog::ModelShape& m, LayerKind kind, const LayerSplit& split,
@@ -64,7 +64,8 @@ LayerWork listed(const catalog::ModelShape& m, LayerKind kind, const LayerSplit&
 }
 
 // Norm: 6 x 48 x 2 bytes x 1.5 = 864. Queries, keys, values: (6 + 2 x 2) x 10 = 100. Rope: 12 x 8
-// heads x 10 x 2 x 1.5 = 2880. Gate and up: 2 x 70; activation: 12 x 70 x 2 x 1.5 = 2520 a tensor.
+// heads x 10 x 2 x 1.5 = 2880. Gate and up: 2 x 70; activation: 12 x 70 x 2 x 1.5 = 2520 per
+// tensor.
 TEST(TransformerKernels, dense_bf16_layer) {
   const LayerWork work = listed(odd_dense(), LayerKind::dense, kOddSplit);
   EXPECT_THAT(lines_of(work.forward),
@@ -95,8 +96,8 @@ TEST(TransformerKernels, dense_bf16_layer) {
   EXPECT_EQ(work.mixer_wgrad, 2);
 }
 
-// A plain MLP has one product up and its layer no rope. All 12 tokens between blocks: 12 x 48 x 2 x
-// 1.5 = 1728. Attention is cut by the window of 7.
+// An ungated MLP has one up product, and its layer has no rope. All 12 tokens between blocks: 12 x
+// 48 x 2 x 1.5 = 1728. The window of 7 limits attention.
 TEST(TransformerKernels, dense_fp16_layer_without_sequence_parallelism) {
   catalog::ModelShape m = odd_dense();
   m.gated_mlp = false;
@@ -124,8 +125,8 @@ TEST(TransformerKernels, dense_fp16_layer_without_sequence_parallelism) {
   EXPECT_DOUBLE_EQ(work.saved[Saved::mlp_activation], 12 * 70 * 2);
 }
 
-// 6 heads x 3 sequences / 5 = 3.6 squares of 20 x 20 in 2 bytes: 2880, x 1.5 = 4320 a pass; the
-// mask is half as much again.
+// 6 heads x 3 sequences / 5 = 3.6 squares of 20 x 20 in 2 bytes: 2880, x 1.5 = 4320 per pass; the
+// mask adds half of that.
 TEST(TransformerKernels, unfused_attention) {
   const KernelStyle style{.fused_attention = false,
                           .fused_pointwise = false,
@@ -137,7 +138,7 @@ TEST(TransformerKernels, unfused_attention) {
   EXPECT_EQ(lines_of(work.attention_core), core);
   Lines forward = {"864 -> 864", "1 x [12, 100, 48] bf16 forward", "2880 -> 2880"};
   forward.insert(forward.end(), core.begin(), core.end());
-  // The gate's own activation apart from the product with it: one pass more.
+  // The gate's activation is separate from its product: one more pass.
   for (const char* line : {"1 x [12, 48, 60] bf16 forward", "1728 -> 864", "864 -> 864",
                            "1 x [12, 140, 48] bf16 forward", "5040 -> 2520", "2520 -> 2520",
                            "1 x [12, 48, 70] bf16 forward", "1728 -> 864"}) {
@@ -154,7 +155,7 @@ TEST(TransformerKernels, unfused_attention) {
   EXPECT_DOUBLE_EQ(work.saved[Saved::attention_scores], 2.5 * 2880);
   EXPECT_DOUBLE_EQ(work.saved[Saved::mlp_up], 12 * 140 * 2 + 12 * 70 * 2);
   EXPECT_DOUBLE_EQ(work.saved[Saved::dropout_masks], 2 * 6 * 48);
-  // Without dropout neither the masks nor their passes.
+  // Without dropout there are neither masks nor their passes.
   const KernelStyle whole{.fused_attention = false, .pointwise_traffic = 1.5};
   const LayerWork kept = listed(odd_dense(), LayerKind::attention, kOddSplit, whole);
   EXPECT_THAT(lines_of(kept.attention_core),
@@ -164,8 +165,8 @@ TEST(TransformerKernels, unfused_attention) {
   EXPECT_EQ(kept.dgrad.size(), 10);
 }
 
-// 12 / 2 = 6 tokens are routed here to 3 experts each, the fullest rank a quarter more: 22.5 rows,
-// over the 2 experts of each of four ranks 11.25.
+// 12 / 2 = 6 tokens are routed here to 3 experts each, the busiest rank gets a quarter more: 22.5
+// rows; over the 2 experts of each of four ranks that is 11.25 per expert.
 catalog::ModelShape odd_experts() {
   catalog::ModelShape m = odd_dense();
   m.experts = 8;
@@ -186,7 +187,7 @@ LayerSplit odd_expert_split() {
   return split;
 }
 
-// Blocks are quantised with 1.25 of the least traffic: 2.5 bytes in, 2.5 out an element.
+// Quantising blocks takes 1.25 times the minimum traffic: 2.5 bytes in and 2.5 out per element.
 TEST(TransformerKernels, narrow_expert_products) {
   const KernelStyle style{.pointwise_traffic = 1.5, .permute_traffic = 3};
   const LayerWork work = listed(odd_experts(), LayerKind::experts, odd_expert_split(), style);
@@ -246,7 +247,7 @@ TEST(TransformerKernels, full_width_experts_have_no_projections) {
   m.biased_experts = false;
   LayerSplit split = odd_expert_split();
   split.precision = catalog::Precision::bf16;
-  split.ep = 16;  // more ranks than experts: each still has a whole one
+  split.ep = 16;  // more ranks than experts: each still has a whole expert
   const LayerWork work = listed(m, LayerKind::experts, split);
   EXPECT_THAT(
       lines_of(work.forward),
@@ -258,7 +259,7 @@ TEST(TransformerKernels, full_width_experts_have_no_projections) {
   EXPECT_DOUBLE_EQ(work.saved[Saved::routed_tokens], 22.5 * 48 * 2);
 }
 
-// Products as "m x k x n format", attention by its heads and widths, passes by their bytes.
+// Writes products as "m x k x n format", attention by its heads and widths, passes by their bytes.
 std::string brief(const Operation& op) {
   if (const auto* g = std::get_if<Gemm>(&op)) {
     return fmt::format("{} x {} x {} {}{}", g->m, g->k, g->n, to_text(g->dtype),
@@ -323,8 +324,8 @@ LayerWork mixer(const catalog::ModelShape& m, LayerKind kind, const LayerSplit& 
   return work;
 }
 
-// Rows are quantised with 2.5 of the least traffic: 5 bytes in and 5 out an element. Six heads of
-// 8 + 3 and 5; 6 tokens between blocks, 12 inside.
+// Quantising rows takes 2.5 times the minimum traffic: 5 bytes in and 5 out per element. Six heads
+// of 8 + 3 and 5; 6 tokens between blocks, 12 inside.
 TEST(TransformerKernels, latent_attention) {
   const LayerWork work =
       mixer(uneven_latent(), LayerKind::attention, split_in(catalog::Precision::fp8_row));
@@ -364,10 +365,10 @@ TEST(TransformerKernels, latent_attention_without_query_latent) {
   EXPECT_DOUBLE_EQ(work.saved[Saved::attention_output], 12 * 30 * 2);
 }
 
-// 5 heads of 7: 35. Three groups' B and C of 9: 54. In: 2 x 35 + 54 + 5 = 129. Four bits are
-// quantised with 1.5 of 2 bytes in and 1 out; the product out in eight with 1.25 of 2 and 2.
-// Inputs 12 x 35 x 2 = 840 and 12 x 54 x 2 = 1296, states 12 / 128 x 35 x 9 x 4 = 118.125;
-// the scan moves twice its least: in (2 x 2136 + 236.25) x 2, out (840 + 236.25) x 2.
+// 5 heads of 7: 35. B and C of three groups of 9: 54. In: 2 x 35 + 54 + 5 = 129. Quantising to four
+// bits takes 1.5 times 2 bytes in and 1 out; the output product in eight bits takes 1.25 times 2
+// and 2. Inputs 12 x 35 x 2 = 840 and 12 x 54 x 2 = 1296, states 12 / 128 x 35 x 9 x 4 = 118.125;
+// the scan moves twice its minimum: in (2 x 2136 + 236.25) x 2, out (840 + 236.25) x 2.
 TEST(TransformerKernels, nvfp4_scan) {
   const LayerWork work =
       mixer(uneven_scan(), LayerKind::state_space, split_in(catalog::Precision::nvfp4), 2);
@@ -383,7 +384,7 @@ TEST(TransformerKernels, nvfp4_scan) {
   EXPECT_DOUBLE_EQ(work.saved[Saved::norm_output], 6 * 48 * 0.5);
   EXPECT_DOUBLE_EQ(work.messages.cp_tensor.base(), 0);
   EXPECT_EQ(work.mixer_forward, work.forward.size());
-  // A group is not divided: in 2 x 35 + 2 x 1 x 9 + 5 = 93.
+  // A group cannot be divided: in 2 x 35 + 2 x 1 x 9 + 5 = 93.
   catalog::ModelShape one = uneven_scan();
   one.scan_groups = 1;
   const LayerWork whole = mixer(one, LayerKind::state_space, split_in(catalog::Precision::bf16), 2);
@@ -391,8 +392,8 @@ TEST(TransformerKernels, nvfp4_scan) {
   EXPECT_DOUBLE_EQ(whole.saved[Saved::attention_output], 840);
 }
 
-// Attention and the ways into the experts' space stay in sixteen bits, and after them it is four
-// again.
+// Attention and the projections into the experts' space stay in 16 bits; after them products are in
+// 4 bits again.
 TEST(TransformerKernels, nvfp4_hybrid_formats) {
   catalog::ModelShape m = uneven_scan();
   m.experts = 8;
@@ -413,8 +414,8 @@ TEST(TransformerKernels, nvfp4_hybrid_formats) {
                           "6 2 heads of 10 and 10 0", "12 x 60 x 48 bf16", "1728 -> 864"));
 }
 
-// Beside queries, keys and values 12 x (48 + 100) x 2 in and 12 x 100 x 2 out, x 1.5; backward
-// 12 x (2 x 48 + 100) x 2 in and 12 x 48 x 2 out.
+// With queries, keys and values: 12 x (48 + 100) x 2 in and 12 x 100 x 2 out, x 1.5; backward 12 x
+// (2 x 48 + 100) x 2 in and 12 x 48 x 2 out.
 TEST(TransformerKernels, adapters_on_attention) {
   LayerSplit split = split_in(catalog::Precision::bf16);
   split.frozen = true;
@@ -428,15 +429,15 @@ TEST(TransformerKernels, adapters_on_attention) {
                                               "2880 -> 2880", "6 2 heads of 10 and 10 0",
                                               "12 x 48 x 60 bf16", "6048 -> 2160", "1728 -> 864"));
   EXPECT_THAT(briefs(work.wgrad), IsEmpty());
-  // Beside an MLP as told: 12 x (48 + 140) x 2 x 1.5 in, 12 x 140 x 2 x 1.5 out.
+  // With an MLP, if requested: 12 x (48 + 140) x 2 x 1.5 in, 12 x 140 x 2 x 1.5 out.
   EXPECT_EQ(briefs(mixer(uneven(), LayerKind::mlp, split).forward)[2], "6768 -> 5040");
   split.adapters_on_mlp = false;
   EXPECT_EQ(mixer(uneven(), LayerKind::mlp, split).forward.size(), 5) << "none";
 }
 
-// Beside the experts' products, over the 18 rows of all eight: 18 x (48 + 44) x 2 x 1.5 in and
-// 18 x 44 x 3 out, then 18 x (22 + 48) x 3 in and 18 x 48 x 3 out. Backward 18 x (2 x 22 + 48) x 3
-// in and 18 x 22 x 3 out, then 18 x (2 x 48 + 44) x 3 in and 18 x 48 x 3 out.
+// With the experts' products, over the 18 rows of all eight: 18 x (48 + 44) x 2 x 1.5 in and 18 x
+// 44 x 3 out, then 18 x (22 + 48) x 3 in and 18 x 48 x 3 out. Backward 18 x (2 x 22 + 48) x 3 in
+// and 18 x 22 x 3 out, then 18 x (2 x 48 + 44) x 3 in and 18 x 48 x 3 out.
 TEST(TransformerKernels, frozen_experts_have_adapters_and_no_gradients) {
   catalog::ModelShape m = uneven();
   m.experts = 8;
@@ -461,7 +462,7 @@ TEST(TransformerKernels, frozen_experts_have_adapters_and_no_gradients) {
       << "scores, two moves, activation";
 }
 
-// 12 tokens x 165 words of this rank; a third of 18 bytes each a pass.
+// 12 tokens x 165 vocabulary entries of this rank; each pass moves a third of 18 bytes.
 TEST(TransformerKernels, embedding_and_head) {
   const LayerSplit split = split_in(catalog::Precision::fp8);
   EndWork end;
@@ -480,8 +481,8 @@ TEST(TransformerKernels, embedding_and_head) {
   EXPECT_EQ(end.forward.size() + end.dgrad.size() + end.wgrad.size(), 7);
 }
 
-// Traffic of quantising 12 x 48 elements by default: 2 bytes in, two copies out, times the
-// precision's factor 1, 2.5, 1.25, 1.25 or 1.5.
+// Default traffic of quantising 12 x 48 elements: 2 bytes in, two copies out, times the precision's
+// factor 1, 2.5, 1.25, 1.25 or 1.5.
 TEST(TransformerKernels, quantisation_traffic_by_precision) {
   const auto first = [](catalog::Precision p) {
     LayerWork work;

@@ -35,7 +35,8 @@ TEST(Transformer, layer_flops_agree_with_the_closed_form) {
   fill_head_work(m, {.microbatch = 2, .sequence = s}, {}, head);
   const Flops forward = total(work.forward) * 80 + total(head.forward);
   EXPECT_NEAR(forward / (forward_flops_per_token(m, s) * 2 * s), 1, 1e-3);
-  // dgrad and wgrad of the products are a forward each; flash backward is 2.5.
+  // dgrad and wgrad of the products each take as much as the forward pass; flash backward takes 2.5
+  // times.
   const Flops attention = total(work.attention_core);
   const Flops products = total(work.forward) - attention;
   EXPECT_NEAR(total(work.dgrad) / (products + 2.5 * attention), 1, 1e-12);
@@ -61,7 +62,7 @@ TEST(Transformer, expert_rows_are_conserved_under_expert_parallelism) {
   LayerWork eight;
   fill_layer_work(m, LayerKind::moe, false, {.sequence = 4096}, {}, one);
   fill_layer_work(m, LayerKind::moe, false, {.sequence = 4096, .ep = 8}, {}, eight);
-  // Fewer, taller expert products: the same FLOPs on a rank.
+  // Fewer, taller expert products: the same FLOPs per rank.
   EXPECT_NEAR(total(one.forward) / total(eight.forward), 1, 1e-12);
   EXPECT_DOUBLE_EQ(eight.messages.ep_tensor.base(), 4096.0 * 4 * 8192 * 2);
 }
@@ -95,7 +96,7 @@ TEST(Transformer, precision_names_round_trip) {
   }
   EXPECT_EQ(precision_from("fp6"), std::nullopt);
   EXPECT_EQ(precision_from("fp8-row"), std::nullopt);  // the design file's spelling
-  EXPECT_EQ(precision_from("int8"), std::nullopt);     // no products of it are modelled
+  EXPECT_EQ(precision_from("int8"), std::nullopt);     // its products are not modelled
 }
 
 TEST(Transformer, unmodelled_precision_counts_as_bf16) {
@@ -132,7 +133,7 @@ double computed_by(const OpList& list) {
   return sum;
 }
 
-// T = 2 x 512 / 2 = 512 tokens inside a block of four ranks, 128 of them between blocks.
+// T = 2 x 512 / 2 = 512 tokens inside a block of four ranks; 128 per rank between blocks.
 constexpr LayerSplit kSplit{.microbatch = 2, .sequence = 512, .tp = 4, .cp = 2};
 constexpr double kT = 512, kLocal = 128;
 
@@ -157,8 +158,8 @@ TEST(Transformer, without_sequence_parallelism_every_rank_saves_all_tokens) {
   EXPECT_DOUBLE_EQ(s[Saved::norm_output], kT * 1024 * 2);
 }
 
-// Inputs of products are kept in eight bits, what stays out of them in sixteen; flash attention
-// needs its output in sixteen beside the product's copy.
+// Inputs of products are saved in eight bits, everything else in sixteen; flash attention needs its
+// output in sixteen bits besides the product's copy.
 TEST(Transformer, fp8_products_save_fp8_inputs) {
   LayerSplit split = kSplit;
   split.precision = catalog::Precision::fp8;
@@ -169,8 +170,8 @@ TEST(Transformer, fp8_products_save_fp8_inputs) {
   EXPECT_DOUBLE_EQ(s[Saved::layer_input], 2 * kLocal * 1024 * 2);
 }
 
-// Quantising reads sixteen bits and writes the tensor and its transpose in eight; forward the
-// inputs of the four products, backward the gradients of their outputs.
+// Quantising reads 16 bits and writes the tensor and its transpose in 8 bits: in the forward pass
+// the inputs of the four products, in the backward pass the gradients of their outputs.
 TEST(Transformer, fp8_operand_is_read_once_and_written_twice) {
   LayerSplit split = kSplit;
   const LayerWork wide = layer(small_dense(), LayerKind::dense, split);
@@ -185,7 +186,8 @@ TEST(Transformer, fp8_operand_is_read_once_and_written_twice) {
 }
 
 // Norm: in and out; rope: queries and keys; residual: two in, one out; activation: gate and up in,
-// one out. Backward of a norm reads two, of the activation three and writes two.
+// one out. The backward pass of a norm reads two tensors, that of the activation reads three and
+// writes two.
 TEST(Transformer, pointwise_passes_move_each_tensor_once) {
   const LayerWork work = layer(small_dense(), LayerKind::dense, kSplit);
   const double stream = kLocal * 1024 * 2, rope = kT * 5 * 64 * 2, mlp = kT * 1024 * 2;
@@ -195,7 +197,7 @@ TEST(Transformer, pointwise_passes_move_each_tensor_once) {
   EXPECT_DOUBLE_EQ(moved_by(work.dgrad).written, 2 * stream + rope + 2 * stream + 2 * mlp);
 }
 
-// Fewer key heads than ranks: each keeps a whole one.
+// With fewer KV heads than ranks, each rank keeps a whole one.
 TEST(Transformer, kv_head_is_not_divided) {
   LayerSplit split = kSplit;
   split.tp = 8;
@@ -210,26 +212,27 @@ TEST(Transformer, messages_carry_the_boundary_tensors) {
   EXPECT_DOUBLE_EQ(work.messages.tp_exchanges, 2);
   EXPECT_DOUBLE_EQ(work.messages.cp_tensor.base(), 2 * kT * 1 * 64 * 2) << "keys and values";
   EXPECT_DOUBLE_EQ(work.messages.ep_tensor.base(), 0);
-  // Queries, keys and values of DeepSeek's heads are made whole before they go round.
+  // Queries, keys and values of DeepSeek's heads are assembled before they are exchanged.
   const LayerWork latent = layer(small_latent(), LayerKind::dense, kSplit);
   EXPECT_DOUBLE_EQ(latent.messages.cp_tensor.base(), kT * 4 * (32 + 16 + 48) * 2);
 }
 
-// The same FLOPs whatever the window is called, fewer where it cuts.
+// A window that is never reached changes no FLOPs; a shorter one reduces them.
 TEST(Transformer, window_shortens_only_windowed_layers) {
   catalog::ModelShape m = small_dense();
   m.sliding_window = 64;
   const double full = computed_by(layer(m, LayerKind::dense, kSplit).attention_core);
   const double cut = computed_by(layer(m, LayerKind::dense, kSplit, {}, true).attention_core);
-  // 512 queries of 64 keys, but for the first 64 that see fewer.
+  // 512 queries of 64 keys, except for the first 64 queries, which see fewer.
   EXPECT_NEAR(cut / full, (64.0 * 65 / 2 + 448 * 64) / (512.0 * 513 / 2), 1e-12);
 }
 
-// Scores written out: two products over the square, a softmax between them, in half precision.
+// Scores written to memory: two products over the square, a softmax between them, in half
+// precision.
 TEST(Transformer, unfused_attention_saves_its_scores) {
   const KernelStyle plain{.fused_attention = false};
   const LayerWork work = layer(small_dense(), LayerKind::dense, kSplit, plain);
-  const double groups = 4 * 2 / 2.0;  // heads of the rank x sequences / context ranks
+  const double groups = 4 * 2 / 2.0;  // heads per rank x sequences / context ranks
   const double scores = groups * 512 * 512 * 2;
   EXPECT_DOUBLE_EQ(work.saved[Saved::attention_scores], scores);
   EXPECT_DOUBLE_EQ(computed_by(work.attention_core), 2 * 2 * groups * 512 * 512 * 64);
@@ -253,7 +256,7 @@ TEST(Transformer, experts_compute_their_rows_without_tensor_exchange) {
   EXPECT_DOUBLE_EQ(work.saved[Saved::mlp_up], rows * 2 * 512 * 2);
   EXPECT_DOUBLE_EQ(work.saved[Saved::mlp_activation], rows * 512 * 2);
   const LayerWork alone = layer(small_experts(), LayerKind::experts, split);
-  // The router's product and three of the experts.
+  // The router's product and three products of the experts.
   EXPECT_DOUBLE_EQ(computed_by(alone.forward),
                    2 * (kT / 4) * 1024 * 16 + 2 * rows * 3 * 1024 * 512);
   double groups = 0;
@@ -273,7 +276,8 @@ TEST(Transformer, shared_experts_process_every_token) {
   EXPECT_DOUBLE_EQ(with.messages.tp_exchanges, 2);
 }
 
-// Low-rank adapters: the input read again, the output read and written; backward likewise.
+// Low-rank adapters: the input is read again, the output is read and written; backward does
+// likewise.
 TEST(Transformer, adapters_add_traffic_to_their_products) {
   LayerSplit frozen = kSplit;
   frozen.frozen = true;
@@ -297,7 +301,7 @@ TEST(Transformer, latents_are_quantised_once) {
   const LayerWork wide = layer(small_latent(), LayerKind::attention, split);
   split.precision = catalog::Precision::fp8;
   const LayerWork narrow = layer(small_latent(), LayerKind::attention, split);
-  // The stream once, both latents, and the heads' output of four heads.
+  // The layer input once, both latents, and the output of four heads.
   const double inputs = kLocal * 1024 + kT * 384 + kT * 128 + kT * 4 * 48;
   EXPECT_DOUBLE_EQ(moved_by(narrow.forward).read - moved_by(wide.forward).read, 2 * inputs);
   EXPECT_DOUBLE_EQ(wide.saved[Saved::qkv],
@@ -316,8 +320,8 @@ TEST(Transformer, hybrid_has_three_kinds_of_layers) {
   EXPECT_EQ(hybrid_parts(small_hybrid(), LayerKind::moe)[2].kind, LayerKind::experts);
 }
 
-// In: gate and input of 512 each, two groups' B and C (one group a rank) of 128, a step a head;
-// out: 512. States of every 128 tokens, in fp32, made and read twice.
+// In: gate and input of 512 each, B and C of two groups (one per rank) of 128, a step size per
+// head; out: 512. States of every 128 tokens, in fp32, are written and read twice.
 TEST(Transformer, scan_is_two_products_and_state_passes) {
   const LayerWork work = layer(small_hybrid(), LayerKind::state_space, kSplit);
   const double inner = 32 / 4.0 * 64, shared = 2 * 1 * 128, heads = 8;
@@ -333,7 +337,7 @@ TEST(Transformer, scan_is_two_products_and_state_passes) {
   EXPECT_DOUBLE_EQ(work.messages.tp_exchanges, 1);
 }
 
-// NVFP4 recipes of hybrids leave attention in 16 bits and a scan's output in 8.
+// NVFP4 recipes for hybrids leave attention in 16 bits and a scan's output in 8.
 TEST(Transformer, nvfp4_hybrid_keeps_wider_formats_of_its_recipe) {
   LayerSplit split = kSplit;
   split.precision = catalog::Precision::nvfp4;
@@ -369,8 +373,8 @@ TEST(Transformer, fp16_is_not_quantised) {
   EXPECT_EQ(product_dtype(catalog::Precision::fp16), catalog::Dtype::fp16);
 }
 
-// Queries and keys of latent attention are put together before they are used: one pass more, over
-// both, of the heads on a rank.
+// Queries and keys of latent attention are assembled before use: one more pass over both, for the
+// heads of a rank.
 TEST(Transformer, latent_attention_assembles_queries_and_keys_once) {
   const LayerWork work = layer(small_latent(), LayerKind::dense, kSplit);
   const double assembled = 2 * kT * 4 * (32 + 16) * 2;

@@ -7,7 +7,7 @@
 
 namespace orrery::workload {
 
-// 1,024 wide, 16 heads of 64 of which 4 are of keys, a gated MLP of 4,096.
+// Width 1,024, 16 heads of size 64 with 4 KV heads, and a gated MLP of 4,096.
 inline catalog::ModelShape small_dense() {
   catalog::ModelShape m;
   m.layers = 8;
@@ -28,7 +28,7 @@ inline catalog::ModelShape small_experts() {
   return m;
 }
 
-// DeepSeek's attention, small.
+// DeepSeek's attention, scaled down.
 inline catalog::ModelShape small_latent() {
   catalog::ModelShape m = small_dense();
   m.attention = catalog::AttentionKind::mla;
@@ -60,7 +60,7 @@ inline catalog::ModelShape small_hybrid() {
   return m;
 }
 
-// Seven layers, 48 wide; 6 heads of 10, 2 of keys; 331 words; the MLP not gated.
+// Seven layers of width 48; 6 heads of size 10 with 2 KV heads; a vocabulary of 331; ungated MLP.
 inline catalog::ModelShape plain_shape() {
   catalog::ModelShape m;
   m.layers = 7;
@@ -74,7 +74,8 @@ inline catalog::ModelShape plain_shape() {
   return m;
 }
 
-// Two of the seven layers are dense, five have 9 experts of 14 and two shared ones of 17.
+// Two of the seven layers are dense; five have 9 experts of width 14 and two shared ones of width
+// 17.
 inline catalog::ModelShape routed_shape() {
   catalog::ModelShape m = plain_shape();
   m.experts = 9;

@@ -27,12 +27,12 @@ bool passes_over(JobIndex job, const QueueView& view) {
 const char* rules_of(BackfillVariant v) {
   switch (v) {
     case BackfillVariant::fifo:
-      return "Jobs start in the order they came; nothing passes the head.";
+      return "Jobs start in the order they arrived; no job overtakes the first.";
     case BackfillVariant::best_effort:
-      return "Jobs are tried in order and whatever fits starts; nobody is promised anything, so "
+      return "Jobs are tried in order, and each that fits starts. There are no promises, so "
              "wide jobs may starve (Kueue's BestEffortFIFO).";
     case BackfillVariant::easy:
-      return "The head is promised the earliest time it can have, computed anew at each event; a "
+      return "The head is promised the earliest time it can have, computed again at each event; a "
              "later job starts if it ends by then or leaves the head its place.";
     case BackfillVariant::easy_sticky:
       return "The head is promised a time and named nodes, kept until it starts or they fall due; "
@@ -72,7 +72,8 @@ bool QueuePass::start(JobIndex job, const QueueView& view, NodePool& pool, Start
   return true;
 }
 
-// Gives the place in the queue of the first job that cannot start now and keeps its place.
+// Returns the queue position of the first job that cannot start now but keeps its place in the
+// queue.
 std::size_t QueuePass::start_in_order(std::size_t from, const QueueView& view, NodePool& pool,
                                       Starts& starts) {
   for (; from < view.waiting.size(); ++from) {
@@ -82,7 +83,8 @@ std::size_t QueuePass::start_in_order(std::size_t from, const QueueView& view, N
   return from;
 }
 
-// Who finds no room stops all behind it; who lacks a limit, those that count against it.
+// A job for which there is no room stops all jobs behind it; a job that lacks a limit stops those
+// that count against the same limit.
 void QueuePass::start_fifo(const QueueView& view, NodePool& pool, Starts& starts) {
   later_room_.reset(view.gate);
   for (const JobIndex index : view.waiting) {
@@ -111,7 +113,8 @@ void QueuePass::gather_ends(const QueueView& view, const Starts& starts) {
   }
 }
 
-// The surplus at the promise, in a pool that only counts; `keep` leaves the time as it was.
+// Promises the head a time in a pool that only counts GPUs, and returns the surplus at that time.
+// `keep` leaves an existing promise as it is.
 int QueuePass::promise_counted(JobIndex head, const QueueView& view, const NodePool& pool,
                                bool keep) {
   const int need = view.job(head).ask.gpus;
@@ -136,7 +139,8 @@ int QueuePass::promise_counted(JobIndex head, const QueueView& view, const NodeP
   return std::max(0, free - need);
 }
 
-// later_: what is free once the head has its place; both_: what is free now and stays so then.
+// Promises the head a time and nodes. Afterwards later_ holds what is free once the head has
+// started there, and both_ what is free now and still free then.
 void QueuePass::promise_nodes(JobIndex head, const QueueView& view, const NodePool& pool,
                               const Starts& starts, bool keep) {
   const QueuedJob& job = view.job(head);
@@ -202,17 +206,19 @@ void QueuePass::pass_nodes(std::size_t from, const QueueView& view, NodePool& po
   }
 }
 
-// False where the head can be promised nothing: its place is not with those that run.
+// Returns false if nothing can be promised to the head: the running jobs' ends do not give it a
+// place.
 bool QueuePass::pass_head(std::size_t head, const QueueView& view, NodePool& pool, Starts& starts) {
   const JobIndex job = view.waiting[head];
   if (view.job(job).ask.gpus > pool.gpus_up()) return false;
-  // A promise that has fallen due without a start is worth nothing any more.
+  // A promise that has come due without a start is void.
   const bool keep = variant_ == BackfillVariant::easy_sticky && promise_.is_for(view, job) &&
                     view.now < promise_.at && !promise_.at.is_never();
   const bool anyone = std::ranges::any_of(view.waiting.subspan(head + 1), [&](JobIndex j) {
     return view.job(j).ask.gpus <= pool.free_gpus();
   });
-  // A sticky promise is made when the head blocks, even where all behind it are too large to start.
+  // A sticky promise is made when the head blocks, even if all jobs behind it are too large to
+  // start.
   if (!anyone && variant_ != BackfillVariant::easy_sticky) return true;
   gather_ends(view, starts);
   if (pool.is_plain()) {

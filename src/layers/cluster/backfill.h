@@ -1,28 +1,29 @@
-// Which waiting jobs start now: named variants, since "EASY" is not one algorithm.
+// Which waiting jobs start now. The variants are named, because "EASY" is not one algorithm.
 //
-//   shadow   earliest time at which running jobs that end leave the first blocked job its place
-//   surplus  what is free then beyond its need
-//   EASY     a later job may start now if it ends by the shadow, or needs no more than the surplus
-// Jobs that end together free their GPUs together. With nodes the surplus is known node by node: a
-// long job may start only on GPUs that are free now and, once the first job has its own, at the
-// shadow.
+//   shadow   earliest time at which the ends of running jobs make room for the first blocked job
+//   surplus  GPUs free at that time beyond what that job needs
+//   EASY     a later job may start now if it ends by the shadow time or fits in the surplus
+// Jobs that end together free their GPUs together. In a pool with nodes the surplus is known per
+// node: a job that outlasts the shadow time may start only on GPUs that are free both now and, with
+// the first job placed, at the shadow time.
 //
-// On the same 10,000 jobs two programs that both say EASY gave mean waits of 11,146 s and 30,306 s.
-// The first looks for the head's place only when its reservation falls due, and hands the list of
-// reserved nodes to its backfill empty, so that whatever fits passes (AccaSim 2020,
-// scheduler_class.py): `unguarded` here, which gives its 11,146 s to the hundredth. The second is
-// `easy`, but counts of the jobs that end together only those it needs (docs/models/cluster.md).
+// On the same 10,000 jobs two programs that both claim EASY gave mean waits of 11,146 s and 30,306
+// s. The first looks for the head's place only when its reservation comes due and passes an empty
+// list of reserved nodes to its backfill, so any job that fits may start (AccaSim 2020,
+// scheduler_class.py). That is `unguarded` here, which reproduces its 11,146 s to the hundredth.
+// The second is `easy`, except that of the jobs that end together it counts only as many as it
+// needs (docs/models/cluster.md).
 //
-// A limit counts as nodes do (start_gate.h): who lacks only that is promised a time all the same. A
-// job that no end of those that run can help, since it waits for a node in repair, is promised
-// nothing, and the promise is the next one's.
+// A limit is treated like nodes (start_gate.h): a job that lacks only a limit still gets a promised
+// time. A job that no end of a running job can help, because it waits for a node in repair, gets no
+// promise; the promise goes to the next job.
 //
-// A reservation bars nodes from a job by its limit (reservation.h); its end counts among the times
-// at which the head may have its place.
+// A reservation bars a job from its nodes depending on the job's time limit (reservation.h). The
+// end of a reservation is one of the times at which the head may get its place.
 //
-// A decision is a function of what is waiting, what runs and what is free, and of a small memory
-// (the promise that a sticky variant keeps). A simulation drives it (cluster/queue.h); so may a live
-// scheduler.
+// A decision is a function of what waits, what runs, what is free, and a small memory (the promise
+// that a sticky variant keeps). The simulation calls it (cluster/queue.h); a live scheduler could
+// too.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +36,14 @@
 namespace orrery::cluster {
 
 enum class BackfillVariant {
-  fifo,          // nothing passes the head
-  best_effort,   // each is tried in order and whatever fits starts; nobody is promised anything
-  easy,          // shadow computed anew at each event
-  easy_sticky,   // the head's place chosen once and kept until it starts or falls due
-  unguarded,     // a time is promised, but whatever fits passes; the head is tried when it is due
+  fifo,         // nothing passes the head
+  best_effort,  // each job is tried in order and starts if it fits; there are no promises
+  easy,         // the shadow time is computed again at each event
+  easy_sticky,  // the head's place is chosen once and kept until it starts or comes due
+  // The head gets a time, but any job that fits may start before; tried again when due.
+  unguarded,
   conservative,  // every waiting job has a promise that no later one may delay
-  slurm,         // conservative, looked at every interval, within bounds; between, as fifo
+  slurm,         // conservative, run every interval within bounds; between runs, like fifo
 };
 inline constexpr Word<BackfillVariant> kBackfillVariantWords[] = {
     {BackfillVariant::fifo, "fifo"},           {BackfillVariant::best_effort, "best-effort"},
@@ -49,28 +51,29 @@ inline constexpr Word<BackfillVariant> kBackfillVariantWords[] = {
     {BackfillVariant::unguarded, "unguarded"}, {BackfillVariant::conservative, "conservative"},
     {BackfillVariant::slurm, "slurm"}};
 constexpr WordTable<BackfillVariant> words_of(BackfillVariant) { return kBackfillVariantWords; }
-const char* rules_of(BackfillVariant v);  // in one sentence, for reports
+const char* rules_of(BackfillVariant v);  // one sentence, for reports
 
 struct RunningEnd {
-  sim::SimTime end;  // started + limit; a job that passes it is expected to end at any moment
+  sim::SimTime end;  // started + limit; a job past its limit may end at any moment
   JobIndex job = 0;
 };
 
 struct QueueView {
   sim::SimTime now;
-  std::span<const QueuedJob> jobs;         // by index
-  std::span<const JobIndex> waiting;       // first come first
-  std::span<const RunningEnd> running;     // by end
-  std::span<const NodeMask> partitions{};  // by partition; none: every job may use every node
+  std::span<const QueuedJob> jobs;      // indexed by JobIndex
+  std::span<const JobIndex> waiting;    // in queue order
+  std::span<const RunningEnd> running;  // sorted by end
+  // Indexed by partition; empty: every job may use every node.
+  std::span<const NodeMask> partitions{};
   const ReservationBook* reservations = nullptr;
   StartGate* gate = nullptr;
-  // How often something came otherwise than a promise could foresee: a job ended early or was
-  // taken away, a node was lost or came back, the order changed.
+  // Number of events that promises could not foresee: a job ended early or was removed, a node was
+  // lost or came back, the order changed.
   std::uint64_t surprises = 0;
 
   const QueuedJob& job(JobIndex i) const { return jobs[i]; }
   const NodeMask* mask_of(const QueuedJob& j) const { return mask_of(j, now); }
-  // Nodes that it may have if it starts then. Good until the next call.
+  // Returns the nodes that the job may use if it starts at `at`. Valid until the next call.
   const NodeMask* mask_of(const QueuedJob& j, sim::SimTime at) const {
     const NodeMask* own = partition_of(j);
     return reservations == nullptr ? own : reservations->open_to(j, own, at);
@@ -80,28 +83,29 @@ struct QueueView {
   }
 };
 
-// Jobs to start, in order, with where they lie.
+// The jobs to start, in order, with their placements.
 struct Starts {
   struct One {
     JobIndex job = 0;
-    std::uint32_t first = 0;  // of `shares`
+    std::uint32_t first = 0;  // index of the first share in `shares`
     std::uint32_t count = 0;
   };
   std::vector<One> jobs;
   std::vector<NodeShare> shares;
 
   void clear() { jobs.clear(), shares.clear(); }
-  // Takes the place from the pool, which says which GPUs it is.
+  // Takes the place from the pool, which assigns the GPUs.
   void add(JobIndex job, std::span<const NodeShare> where, NodePool& pool);
   std::span<const NodeShare> of(const One& one) const {
     return std::span(shares).subspan(one.first, one.count);
   }
 };
 
-// What the first blocked job was promised.
+// What was promised to the first blocked job.
 struct Promise {
   JobIndex job = kNoJob;
-  sim::SimTime submitted;  // with the index it names the job: an index may be used again
+  // Identifies the job together with its index, because an index may be reused.
+  sim::SimTime submitted;
   sim::SimTime at;
   std::vector<NodeShare> shares;
 
@@ -118,19 +122,19 @@ struct PeriodicBounds {
   int max_job_test = 500;
 };
 
-// A policy of the queue, with the small memory it needs.
+// A queueing policy and its small memory.
 class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;
-  // Starts what may start at view.now, and takes its place from the pool.
+  // Starts the jobs that may start at view.now and takes their places from the pool.
   virtual void decide(const QueueView& view, NodePool& pool, Starts& starts) = 0;
-  // When to decide again although nothing has happened; never() where events suffice.
+  // Returns when to decide again even if nothing happens; never() if events suffice.
   virtual sim::SimTime wake() const = 0;
-  // What a waiting job was promised; never() where nothing was.
+  // Returns the time promised to a waiting job; never() if there is none.
   virtual sim::SimTime promised(JobIndex job) const = 0;
 };
 
-// fifo, best_effort, easy, easy_sticky and unguarded; the others are promise_pass.h's.
+// Implements fifo, best_effort, easy, easy_sticky and unguarded; promise_pass.h has the others.
 class QueuePass final : public QueuePolicy {
  public:
   explicit QueuePass(BackfillVariant variant) : variant_(variant) {}
@@ -164,10 +168,10 @@ class QueuePass final : public QueuePolicy {
   BackfillVariant variant_;
   Promise promise_;
   std::vector<NodeShare> where_;
-  std::vector<RunningEnd> ends_;  // running and just started, by end
-  NodePool later_;                // at the shadow, the head in its place
-  NodePool both_;                 // free now and then
-  LimitRoom later_room_;          // of the gate's limits at the shadow, the head in its place
+  std::vector<RunningEnd> ends_;  // ends of running and just started jobs, in order of time
+  NodePool later_;                // the pool at the shadow time, with the head placed
+  NodePool both_;                 // free both now and at the shadow time
+  LimitRoom later_room_;          // the gate's limits at the shadow time, with the head admitted
 };
 
 }  // namespace orrery::cluster

@@ -19,7 +19,7 @@ namespace {
 
 using sim::SimTime;
 
-// A queue at one instant, by hand: jobs that run until their limit, jobs that wait.
+// A queue at one instant, set up by hand: jobs that run until their limit, and jobs that wait.
 struct BackfillScene {
   explicit BackfillScene(NodePool nodes) : pool(std::move(nodes)) {}
 
@@ -57,8 +57,8 @@ struct BackfillScene {
 
 using Started = std::vector<JobIndex>;
 
-// 10 GPUs: 4 run until t=100, 3 until t=50, 3 are free; the head needs 8, so its shadow is t=100
-// and 2 are left over then.
+// 10 GPUs: 4 are used until t=100, 3 until t=50, 3 are free. The head needs 8, so its shadow time
+// is t=100, and 2 are left over then.
 BackfillScene ten() {
   BackfillScene s{NodePool({10})};
   s.run(4, 100);
@@ -79,10 +79,10 @@ TEST(Backfill, easy_lets_pass_what_ends_in_time_or_fits_the_surplus) {
   EXPECT_EQ(s.decide(BackfillVariant::easy), Started{in_time});
 
   BackfillScene late = ten();
-  late.wait(3, 101);                                // one second too long, one GPU too wide
+  late.wait(3, 101);                                // one second too long and one GPU too wide
   late.wait(4, 1);                                  // does not fit now
-  const JobIndex narrow = late.wait(2, 1'000'000);  // the surplus
-  late.wait(1, 1'000'000);                          // which is used up
+  const JobIndex narrow = late.wait(2, 1'000'000);  // uses the surplus
+  late.wait(1, 1'000'000);                          // the surplus is used up
   EXPECT_EQ(late.decide(BackfillVariant::easy), Started{narrow});
 }
 
@@ -90,14 +90,14 @@ TEST(Backfill, jobs_that_end_together_count_together) {
   BackfillScene s{NodePool({10})};
   s.run(3, 50);
   s.run(4, 50);
-  s.wait(5, 10);                                 // 3 free; at t=50 all 10: 5 are left over
-  const JobIndex narrow = s.wait(3, 1'000'000);  // by the first end alone only 1 would be
+  s.wait(5, 10);                                 // 3 free; at t=50 all 10 are, so 5 are left over
+  const JobIndex narrow = s.wait(3, 1'000'000);  // by the first end alone only 1 would be left over
   EXPECT_EQ(s.decide(BackfillVariant::easy), Started{narrow});
 }
 
 TEST(Backfill, surplus_is_tracked_per_node) {
-  // Two nodes of 4: node 0 runs 4 until t=100, node 1 runs 2 until t=50. The head wants 4 on one
-  // node: node 1 at t=50. A long job of 2 would fit now, but only where the head will lie.
+  // Two nodes of 4: node 0 uses 4 until t=100, node 1 uses 2 until t=50. The head wants 4 on one
+  // node: node 1 at t=50. A long job of 2 would fit now, but only where the head is to run.
   BackfillScene s{NodePool({4, 4})};
   s.run(4, 100);
   s.run(2, 50);
@@ -116,7 +116,7 @@ TEST(Backfill, oversized_head_delays_no_job) {
   EXPECT_EQ(s.decide(BackfillVariant::easy), Started{any});
 }
 
-// At t=0 the head of 4 is promised t=100. At t=10 the job of t=100 has ended early.
+// At t=0 the head of 4 is promised t=100. At t=10 the job that should end at t=100 has ended early.
 TEST(Backfill, sticky_promise_does_not_move) {
   for (const auto variant : {BackfillVariant::easy, BackfillVariant::easy_sticky}) {
     BackfillScene s{NodePool({4})};
@@ -135,8 +135,8 @@ TEST(Backfill, sticky_promise_does_not_move) {
     QueuePass pass(variant);
     s.wait(2, 500);
     EXPECT_EQ(s.decide(pass), Started{});
-    // The running job's end moves to t=50 (its limit was cut): a job of 100 s must not pass a head
-    // that can now start at t=50, but may pass one that waits for t=200 whatever happens.
+    // The running job's end moves to t=50 (its limit was cut). A job of 100 s must not overtake a
+    // head that can now start at t=50, but may overtake one whose promise stays at t=200.
     s.running[0].end = at_s(50);
     const JobIndex middle = s.wait(1, 100);
     const bool is_sticky = variant == BackfillVariant::easy_sticky;
@@ -144,8 +144,8 @@ TEST(Backfill, sticky_promise_does_not_move) {
   }
 }
 
-// What made 11,146 s of 30,306 s: a head of 8 is promised t=100, and a job that keeps 3 GPUs until
-// t=1000 starts all the same.
+// The cause of 11,146 s instead of 30,306 s: a head of 8 is promised t=100, and a job that keeps 3
+// GPUs until t=1000 starts all the same.
 TEST(Backfill, unguarded_starts_what_fits_and_tries_the_head_only_when_due) {
   BackfillScene s = ten();
   const JobIndex delays = s.wait(3, 1000);
@@ -153,7 +153,7 @@ TEST(Backfill, unguarded_starts_what_fits_and_tries_the_head_only_when_due) {
   EXPECT_EQ(s.decide(pass), Started{delays});
   EXPECT_EQ(pass.promise().at, at_s(100));
 
-  // Everything ends at t=20: the head fits, and still waits for t=100.
+  // Everything ends at t=20: the head fits, but still waits for t=100.
   BackfillScene early = ten();
   QueuePass other(BackfillVariant::unguarded);
   EXPECT_EQ(early.decide(other), Started{});
@@ -169,8 +169,8 @@ TEST(Backfill, every_variant_has_a_name_and_rules) {
   }
 }
 
-// Node 0 is reserved until t=50, node 1 busy until t=200: the head of 4 is promised the end of the
-// window. A guest of the reservation may have node 0 until then.
+// Node 0 is reserved until t=50, node 1 is busy until t=200: the head of 4 is promised the end of
+// the window. A guest of the reservation may use node 0 until then.
 TEST(Backfill, promise_may_begin_when_a_window_ends) {
   NodeScene s{NodePool({4, 4})};
   s.book.add(window({0b01}, 0, 50));
@@ -187,8 +187,8 @@ TEST(Backfill, promise_may_begin_when_a_window_ends) {
   EXPECT_EQ(easy.promise().shares, (std::vector<NodeShare>{{.node = 0, .gpus = 4}}));
 }
 
-// 10 GPUs: 3 free, 3 more at t=50, 4 more at t=100. The head of 8 is promised t=100 and leaves 2.
-// At t=10 the promise is kept, and with it the surplus.
+// 10 GPUs: 3 free, 3 more at t=50, 4 more at t=100. The head of 8 is promised t=100, which leaves
+// 2. At t=10 the promise is kept, and with it the surplus.
 TEST(Backfill, kept_promise_keeps_its_surplus) {
   NodeScene s{NodePool({10})};
   s.run(4, 100);
@@ -204,9 +204,9 @@ TEST(Backfill, kept_promise_keeps_its_surplus) {
   EXPECT_EQ(s.decide(sticky, 10), Who{two});
 }
 
-// Node 0 is busy until t=100, node 1 has 2 until t=50, node 2 is busy for long. The head of 8 is
-// promised nodes 0 and 1 at t=100. At t=10 node 0 is free: computed anew the head has its place at
-// t=50, a sticky one waits for t=100 all the same, and lets pass who ends by then.
+// Node 0 is busy until t=100, node 1 has 2 busy until t=50, node 2 is busy for long. The head of 8
+// is promised nodes 0 and 1 at t=100. At t=10 node 0 is free. Computed again, the head has its
+// place at t=50; a sticky promise stays at t=100, and jobs that end by then may start.
 TEST(Backfill, kept_promise_keeps_its_nodes) {
   for (const auto variant : {BackfillVariant::easy, BackfillVariant::easy_sticky}) {
     NodeScene s{NodePool({4, 4, 4})};
@@ -220,7 +220,7 @@ TEST(Backfill, kept_promise_keeps_its_nodes) {
     EXPECT_EQ(pass.promise().at, at_s(100));
     EXPECT_EQ(pass.promise().shares,
               (std::vector<NodeShare>{{.node = 0, .gpus = 4}, {.node = 1, .gpus = 4}}));
-    s.end(first);  // its place would now be there at t=50
+    s.end(first);  // the head's place would now be free at t=50
     const JobIndex longer = s.wait(4, 85);
     const bool is_sticky = variant == BackfillVariant::easy_sticky;
     EXPECT_EQ(s.decide(pass, 10), is_sticky ? Who{longer} : Who{});
@@ -228,7 +228,7 @@ TEST(Backfill, kept_promise_keeps_its_nodes) {
   }
 }
 
-// The head is promised a place; then what runs is gone and it can be promised nothing.
+// The head is promised a place; then the running job disappears and nothing can be promised.
 TEST(Backfill, impossible_promise_names_no_place) {
   NodeScene s{NodePool({4, 4})};
   s.run(4, 100, 0);
@@ -275,13 +275,13 @@ TEST(Backfill, only_an_unguarded_promise_wakes) {
   }
 }
 
-// A long job may have what is free now and stays free beside the head; what it takes is gone then.
+// A long job may use what is free now and stays free besides the head; what it takes is then gone.
 TEST(Backfill, backfilled_jobs_use_up_the_surplus) {
   NodeScene s{NodePool({8, 8})};
   s.run(6, 100, 0);
   s.run(3, 50, 1);
-  s.wait(8, 10);  // node 1 at t=50; of node 0 two are free now and then
-  s.wait(3, 51);  // only on node 1, until too late
+  s.wait(8, 10);  // node 1 at t=50; two GPUs of node 0 are free now and then
+  s.wait(3, 51);  // fits only on node 1, until too late
   const JobIndex in_time = s.wait(4, 50);
   const JobIndex one = s.wait(1, 1000);
   s.wait(2, 1000);
@@ -294,8 +294,8 @@ TEST(Backfill, backfilled_jobs_use_up_the_surplus) {
   EXPECT_EQ(s.jobs[other].shares[0].node, 0);
 }
 
-// The head wants 8 and is promised 100 s, when ten are free: two more than it needs. Who ends by
-// then takes nothing of them.
+// The head wants 8 and is promised 100 s, when ten are free: two more than it needs. A job that
+// ends by then takes none of these.
 TEST(Backfill, job_that_ends_in_time_leaves_the_surplus_to_others) {
   const auto starts = [](int first_limit, int second_gpus, int second_limit) {
     CountedTurn line;
@@ -325,7 +325,8 @@ TEST(Backfill, job_beyond_the_surplus_does_not_pass) {
   }
 }
 
-// At 100 s the head's time has come and its GPUs have not: those behind it are tried all the same.
+// At 100 s the head's time has come, but its GPUs are not free; the jobs behind it are tried all
+// the same.
 TEST(Backfill, every_job_behind_a_due_unguarded_head_is_tried) {
   SeldomScene s{NodePool({10})};
   s.run(0, 6, 100);

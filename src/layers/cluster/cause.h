@@ -1,14 +1,14 @@
-// Where a GPU-second goes: every one of them to exactly one cause.
+// Where GPU time goes: each GPU-second is attributed to exactly one cause.
 //
-// The causes are fine enough to say what to change; the six shares are what a reader sums up.
-//   productive  steps at their own speed whose result lasts
-//   stall       steps that are slower than they could be: samples, wires, pauses, a slow host,
-//   heat, a
+// The causes are detailed enough to say what to change; the six shares are the sums that reports
+// show.
+//   productive  steps at full speed whose result is kept
+//   stall       steps slower than they could be: samples, network, pauses, a slow host, heat, a
 //               power cap
-//   checkpoint  the job stands while it saves
-//   lost        work that was done and had to be done again
-//   restart     from a fault until the job steps again, its first start included
-//   idle        no work: free, in reserve, in repair, a replica that waits for requests
+//   checkpoint  the job is stopped while it saves
+//   lost        work that had to be done again
+//   restart     from a fault until the job makes steps again; includes its first start
+//   idle        no work: free, in reserve, in repair, or a replica waiting for requests
 #pragma once
 
 #include <array>
@@ -21,24 +21,24 @@ namespace orrery::cluster {
 enum class Cause : std::uint8_t {
   productive,
   feed,        // waits for samples
-  contention,  // storage traffic on the compute wires
+  contention,  // storage traffic on the compute network
   straggler,   // the slowest host sets the pace
-  shrunk,      // fewer replicas than it has, while hosts are missing: of a run's time alone
+  shrunk,      // fewer replicas than planned while hosts are missing; only for time of a run
   cap,         // slowed to stay under the site's power
-  paused,      // a NIC paused the network for all
-  heat,        // slowed: the cooling does not keep up
+  paused,      // a NIC sends pause frames that stop the network
+  heat,        // slowed because the cooling cannot keep up
   save,
   lost,
-  detect,   // a fault is there and nobody has seen it
-  requeue,  // the scheduler ends the run and readies another
-  no_host,  // too few hosts are left
+  detect,   // a fault exists and has not been noticed
+  requeue,  // the scheduler ends the run and prepares the next start
+  no_host,  // too few hosts remain
   start,    // processes, groups, compilation
-  restore,  // the checkpoint is read
+  restore,  // reading the checkpoint
   repair,
-  power,     // without power
+  power,     // no power
   reserve,   // declared spares
   standby,   // a replica waits for requests
-  stranded,  // free while jobs wait, but not where or not as many as they need
+  stranded,  // free while jobs wait, but in the wrong place or too few for any of them
   idle
 };
 inline constexpr std::size_t kCauses = 21;

@@ -1,4 +1,4 @@
-// Queues at one instant and MIG slices for the tests of this room.
+// Queues at one instant and MIG slices, for the tests of this room.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,12 +20,12 @@
 
 namespace orrery::cluster {
 
-// A simulated time in whole seconds.
+// Returns a simulated time in whole seconds.
 constexpr sim::SimTime at_s(std::int64_t s) { return sim::SimTime::nanoseconds(s * 1'000'000'000); }
 
 using Who = std::vector<JobIndex>;
 
-// A queue at one instant, with all that a view may have.
+// A queue at one instant, with everything a view can hold.
 struct NodeScene {
   explicit NodeScene(NodePool nodes) : pool(std::move(nodes)) {}
 
@@ -57,7 +57,7 @@ struct NodeScene {
             .gate = gate,
             .surprises = surprises};
   }
-  // Who starts; they run from then on.
+  // Returns the jobs that start; they run from then on.
   std::vector<JobIndex> decide(QueuePolicy& policy, int now = 0) {
     Starts starts;
     policy.decide(view(now), pool, starts);
@@ -95,7 +95,7 @@ inline Reservation window(NodeMask nodes, int start, int length, int every = 0) 
           .every = at_s(every)};
 }
 
-// Slices as an H100 has them: of `media` there may be one alone.
+// The slices of an H100; at most one instance of `media` is allowed.
 inline std::vector<catalog::MigProfile> slices() {
   return {{.profile = "1g",
            .compute_slices = 1,
@@ -114,7 +114,7 @@ inline std::vector<catalog::MigProfile> slices() {
            .max_instances = 2}};
 }
 
-// Ten GPUs that are only counted, six of them taken until 100 s.
+// Ten GPUs in a pool that only counts; six are taken until 100 s.
 struct CountedTurn {
   CountedTurn() {
     std::vector<NodeShare> six{{.node = 0, .gpus = 6}};

@@ -22,7 +22,7 @@ TEST(FairUse, lower_usage_comes_first_and_usage_fades) {
   fair.add_use(b, 600);
   fair.settle(at(seconds(300)));
   EXPECT_LT(fair.factor(a), fair.factor(b));
-  // Two half-lives later a quarter is left of a's, and b has just used more.
+  // Two half-lives later a quarter of a's use is left, and b has just used more.
   fair.add_use(b, 0);
   fair.settle(at(days(14)));
   fair.add_use(b, 200);
@@ -30,8 +30,8 @@ TEST(FairUse, lower_usage_comes_first_and_usage_fades) {
   EXPECT_GT(fair.factor(a), fair.factor(b));
 }
 
-// Equal shares, use three to one: 2^(-0.75 / 0.5) and 2^(-0.25 / 0.5). It fades alike for both, so
-// that time alone moves nobody.
+// Equal shares, use three to one: 2^(-0.75 / 0.5) and 2^(-0.25 / 0.5). Both decay alike, so time
+// alone changes no rank.
 TEST(FairUse, classic_factors_follow_what_was_used) {
   FairUse fair(catalog::FairShareBy::classic);
   const std::size_t a = fair.add_user({.account = "a", .user = "x"});
@@ -45,7 +45,7 @@ TEST(FairUse, classic_factors_follow_what_was_used) {
   }
 }
 
-// Half is left after a week: 100 GPU-seconds of then are as much as 50 of now.
+// Half is left after a week: 100 GPU-seconds then count as much as 50 now.
 TEST(FairUse, usage_halves_in_a_week) {
   FairUse use(catalog::FairShareBy::classic);
   const std::size_t early = use.add_user({.account = "a", .user = "u"});

@@ -9,17 +9,18 @@
 namespace orrery::cluster {
 namespace {
 
-// The largest node of the openb fleet, which best fit normalises by, as its authors do.
+// CPU (milli) of the largest node of the openb fleet, by which best fit normalises, as its authors
+// do.
 constexpr double kMostCpu = 128'000;
 constexpr double kMostGpu = 8'000;
-// A score is a whole per cent, as in the authors' plugin.
+// A score is rounded to a whole per cent, as in the authors' plugin.
 constexpr double kSteps = 100;
 
 bool is_share(const PodAsk& ask) { return ask.gpus == 1 && ask.gpu_milli < kGpuMilli; }
 
 std::size_t slot(int i) { return static_cast<std::size_t>(i); }
 
-// Whole GPUs: the first that are free.
+// For whole GPUs, returns a mask of the first ones that are free.
 std::uint8_t whole_gpus(const PodNode& node, const PodAsk& ask) {
   int left = ask.gpus;
   unsigned mask = 0;
@@ -99,7 +100,7 @@ double TypicalTasks::fragmentation(const PodNode& node) const {
   if (free == 0) return 0;
   double sum = 0;
   for (const Demand& demand : demands_) {
-    double runs_here = 0;  // share of pods of this demand that the node's CPU holds
+    double runs_here = 0;  // share of pods with this demand whose CPU request fits the node
     const bool has_gpus = demand.gpus > 0 && has_model(demand.models, node) &&
                           gpus_with(node, demand.gpu_milli) >= demand.gpus;
     if (has_gpus) {
@@ -172,7 +173,7 @@ PodPlacer::Score PodPlacer::score(const PodNode& node, double fragmentation,
   for (int g = 0; g < node.gpus; ++g) {
     const int left = node.gpu_left[slot(g)];
     const auto earlier = node.gpu_left.begin() + g;
-    // GPUs with as much left as an earlier one give the same.
+    // GPUs with as much left as an earlier one give the same score.
     if (left < ask.gpu_milli || std::find(node.gpu_left.begin(), earlier, left) != earlier)
       continue;
     try_gpus(static_cast<std::uint8_t>(1u << g));

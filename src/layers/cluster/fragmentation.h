@@ -1,13 +1,14 @@
-// Shares of GPUs on nodes: where a pod goes so that the rest stays of use to somebody.
+// Shares of GPUs on nodes: where to put a pod so that what remains is still useful to other pods.
 //
 //   F(node) = sum over typical tasks m of p_m x GPU share that m cannot use there
-// all that is free where m does not fit (too little CPU, memory or GPUs, the wrong model, or m
-// wants no GPU), else the free shares of those GPUs that have less than m asks of one. FGD puts a
-// pod where F grows least (Weng et al., "Beware of Fragmentation", USENIX ATC 2023). Best fit puts
-// it where the least is left of CPU and GPU together; on a node both take, for a share, the GPU
-// that leaves least (best fit) or fragments least (FGD). Typical tasks are the pods of the trace
-// itself, as in the paper: in operation, of the past. A node's score for a kind of pod changes only
-// when the node does, so scores are kept.
+// If m does not fit (too little CPU, memory or GPUs, the wrong model, or m wants no GPU), that
+// share is everything free; otherwise it is the free share of those GPUs that have less than m
+// requests per GPU. FGD places a pod where F grows least (Weng et al., "Beware of Fragmentation",
+// USENIX ATC 2023). Best fit places it where the least CPU and GPU together are left. Within a
+// node, a pod that wants a share gets the GPU that leaves least (best fit) or fragments least
+// (FGD). Typical tasks are the pods of the trace itself, as in the paper; in operation they would
+// be past pods. A node's score for a kind of pod changes only when the node changes, so scores are
+// cached.
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ struct PodAsk {
   int cpu_milli = 0;
   int memory_mib = 0;
   int gpus = 0;
-  int gpu_milli = 0;         // of each
-  std::uint32_t models = 0;  // bits of those that will do; 0: any
+  int gpu_milli = 0;         // per GPU
+  std::uint32_t models = 0;  // bits of the acceptable GPU models; 0: any
 
   bool operator==(const PodAsk&) const = default;
 };
@@ -43,7 +44,7 @@ struct PodNode {
   int gpu_left_in_all() const;
 };
 
-// GPU shares of one pod on one node; bit g: GPU g.
+// GPU shares of one pod on one node; bit g is GPU g.
 struct PodPlace {
   int node = -1;
   std::uint8_t gpus = 0;
@@ -53,16 +54,17 @@ bool fits(const PodNode& node, const PodAsk& ask);
 void take(PodNode& node, const PodAsk& ask, std::uint8_t gpus);
 void give(PodNode& node, const PodAsk& ask, std::uint8_t gpus);
 
-// What will be asked, by its share of all pods.
+// The expected pod requests, each with its share of all pods.
 class TypicalTasks {
  public:
   explicit TypicalTasks(std::span<const PodAsk> pods);
 
-  // F of the node, in thousandths of a GPU.
+  // Returns F of the node, in thousandths of a GPU.
   double fragmentation(const PodNode& node) const;
 
  private:
-  // Tasks of one GPU demand; with the CPU they want, rising, and the share of pods up to there.
+  // Tasks with one GPU demand. by_cpu lists their CPU requests in rising order, each with the share
+  // of pods that request at most that.
   struct Demand {
     int gpus = 0;
     int gpu_milli = 0;
@@ -82,21 +84,21 @@ class PodPlacer {
  public:
   PodPlacer(std::vector<PodNode> nodes, PodRule rule, TypicalTasks typical);
 
-  // Takes the place; none where no node has it.
+  // Places the pod and takes the GPUs; returns nullopt if no node has room.
   std::optional<PodPlace> place(const PodAsk& ask);
   const std::vector<PodNode>& nodes() const { return nodes_; }
-  double fragmentation() const;  // of all nodes, in thousandths of a GPU
+  double fragmentation() const;  // sum over all nodes, in thousandths of a GPU
 
  private:
   struct Score {
-    double cost = 0;  // least is best
+    double cost = 0;  // lower is better
     std::uint8_t gpus = 0;
     bool fits = false;
-    std::uint32_t version = 0;  // of the node it was computed for
+    std::uint32_t version = 0;  // version of the node for which it was computed
   };
   struct Kind {
     PodAsk ask;
-    std::vector<Score> scores;  // one a node
+    std::vector<Score> scores;  // one per node
   };
 
   Kind& kind_of(const PodAsk& ask);
@@ -105,7 +107,7 @@ class PodPlacer {
 
   std::vector<PodNode> nodes_;
   std::vector<double> fragmentation_;
-  std::vector<std::uint32_t> versions_;  // from 1, one more a change
+  std::vector<std::uint32_t> versions_;  // starts at 1; raised at each change of the node
   PodRule rule_;
   TypicalTasks typical_;
   std::vector<Kind> kinds_;

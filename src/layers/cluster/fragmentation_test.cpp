@@ -23,9 +23,9 @@ TEST(Fragmentation, fragmentation_of_a_small_node) {
   const TypicalTasks tasks(half_and_half());
   PodNode n = pod_node(2, 8000);
   EXPECT_DOUBLE_EQ(tasks.fragmentation(n), 0);
-  take(n, half_and_half()[1], 1);  // 700 are left of GPU 0: no use to the whole-GPU task
+  take(n, half_and_half()[1], 1);  // 700 are left of GPU 0: useless to the whole-GPU task
   EXPECT_DOUBLE_EQ(tasks.fragmentation(n), 0.5 * 700);
-  n.cpu_left = 3000;  // that task does not run here at all now
+  n.cpu_left = 3000;  // that task does not fit here at all now
   EXPECT_DOUBLE_EQ(tasks.fragmentation(n), 0.5 * 1700);
   n.cpu_left = 0;
   EXPECT_DOUBLE_EQ(tasks.fragmentation(n), 1700);
@@ -38,7 +38,7 @@ TEST(Fragmentation, task_without_matching_gpus_uses_none) {
   EXPECT_DOUBLE_EQ(TypicalTasks(other).fragmentation(pod_node(2, 8000)), 2000);
 }
 
-// A share of 0.3: best fit opens the smaller node, FGD the GPU that is open already.
+// For a share of 0.3, best fit opens the smaller node, FGD uses the GPU that is open already.
 TEST(Fragmentation, gradient_keeps_whole_gpus_whole) {
   std::vector<PodNode> nodes{pod_node(1, 4000), pod_node(2, 8000)};
   take(nodes[1], {.gpus = 1, .gpu_milli = 300}, 1);
@@ -72,7 +72,7 @@ PodNode shared_node(std::vector<int> left, int cpu = 10'000, int memory = 900) {
   return n;
 }
 
-// Half of the pods want a whole GPU, half 0.3 of one; neither wants much CPU.
+// Half of the pods want a whole GPU, half 0.3 of one; none wants much CPU.
 TypicalTasks whole_or_third() {
   const std::vector<PodAsk> pods{{.cpu_milli = 10, .gpus = 1, .gpu_milli = 1000},
                                  {.cpu_milli = 10, .gpus = 1, .gpu_milli = 300}};
@@ -81,7 +81,7 @@ TypicalTasks whole_or_third() {
 
 TEST(Fragmentation, request_fits_to_the_last_unit) {
   PodNode n = shared_node({1000, 300}, 4000, 500);
-  n.gpu_left[2] = 1000;  // beyond its two
+  n.gpu_left[2] = 1000;  // a third GPU, which the node does not have
   const PodAsk whole{
       .cpu_milli = 4000, .memory_mib = 500, .gpus = 1, .gpu_milli = 1000, .models = 6};
   EXPECT_TRUE(fits(n, whole));
@@ -102,9 +102,9 @@ TEST(Fragmentation, request_fits_to_the_last_unit) {
   ask.gpu_milli = 301;
   EXPECT_FALSE(fits(n, ask));
   ask = whole;
-  ask.models = 5;  // others
+  ask.models = 5;  // other models
   EXPECT_FALSE(fits(n, ask));
-  ask.gpus = 0;  // no GPU: the model does not matter
+  ask.gpus = 0;  // no GPU requested, so the model does not matter
   EXPECT_TRUE(fits(n, ask));
   ask.memory_mib = 501;
   EXPECT_FALSE(fits(n, ask));
@@ -125,7 +125,7 @@ TEST(Fragmentation, taken_resources_are_given_back) {
   EXPECT_EQ(n.gpu_left, before.gpu_left);
 }
 
-// Four pods of half a GPU: with 1000, 2000 and twice 3000 of CPU; one of two whole GPUs.
+// Four pods of half a GPU, with CPU requests 1000, 2000 and twice 3000; one pod of two whole GPUs.
 TEST(Fragmentation, fragmentation_counts_pods_by_cpu) {
   const std::vector<PodAsk> pods{{.cpu_milli = 3000, .gpus = 1, .gpu_milli = 500},
                                  {.cpu_milli = 1000, .gpus = 1, .gpu_milli = 500},
@@ -133,8 +133,8 @@ TEST(Fragmentation, fragmentation_counts_pods_by_cpu) {
                                  {.cpu_milli = 3000, .gpus = 1, .gpu_milli = 500},
                                  {.cpu_milli = 500, .gpus = 2, .gpu_milli = 1000}};
   const TypicalTasks tasks(pods);
-  // GPUs with 1000, 600 and 200: 1800. The gang of two finds one whole: 0.2 x 1800 = 360.
-  // Of the halves those run that the CPU holds; they cannot use the 200.
+  // GPUs with 1000, 600 and 200 left: 1800. The gang of two finds only one whole: 0.2 x 1800 = 360.
+  // Those half-GPU pods run whose CPU request fits; they cannot use the 200.
   const auto of_cpu = [&](int cpu) {
     return tasks.fragmentation(shared_node({1000, 600, 200}, cpu));
   };
@@ -144,7 +144,7 @@ TEST(Fragmentation, fragmentation_counts_pods_by_cpu) {
   EXPECT_NEAR(of_cpu(2000), 360 + 0.4 * 1800 + 0.4 * 200, 1e-9);
   EXPECT_NEAR(of_cpu(2999), 360 + 0.4 * 1800 + 0.4 * 200, 1e-9);
   EXPECT_NEAR(of_cpu(3000), 360 + 0.8 * 200, 1e-9);
-  // With two whole ones the gang runs as well, and cannot use the 999.
+  // With two whole GPUs the gang runs as well, and cannot use the 999.
   EXPECT_NEAR(tasks.fragmentation(shared_node({1000, 999, 1000}, 3000)), 0.2 * 999, 1e-9);
   EXPECT_EQ(tasks.fragmentation(shared_node({0, 0}, 3000)), 0);
 }
@@ -186,8 +186,8 @@ TEST(Fragmentation, pod_that_does_not_fit_is_not_placed) {
   }
 }
 
-// F of 0.4 of a GPU is 0.5 x 400, after a third is taken the 100 left are of no use to either:
-// 100 less. Of 0.7 of one it is 350, then 0.5 x 400: 150 less, the steeper way down.
+// F of a node with 0.4 of a GPU is 0.5 x 400; after 0.3 is taken, the 100 left are useless to both:
+// a drop of 100. For 0.7 it is 350, then 0.5 x 400: a drop of 150, which is larger.
 TEST(Fragmentation, fgd_chooses_the_largest_drop_in_fragmentation) {
   PodPlacer placer({shared_node({400}), shared_node({700})}, PodRule::fgd, whole_or_third());
   EXPECT_NEAR(placer.fragmentation(), 400 + 700 - 0.5 * 1100, 1e-9);
@@ -195,19 +195,20 @@ TEST(Fragmentation, fgd_chooses_the_largest_drop_in_fragmentation) {
   EXPECT_NEAR(placer.fragmentation(), 200 + 200, 1e-9);
 }
 
-// 300 less 240 leaves 60: F from 150 to 60, and 100 / (1 + e^-0.09) = 52.2. 700 less 240: F from
-// 350 to 230, 100 / (1 + e^-0.12) = 52.996. Both are 52 per cent: the first of equals.
+// 300 minus 240 leaves 60: F falls from 150 to 60, and 100 / (1 + e^-0.09) = 52.2. 700 minus 240: F
+// falls from 350 to 230, 100 / (1 + e^-0.12) = 52.996. Both count as 52 per cent, so the first is
+// taken.
 TEST(Fragmentation, fgd_compares_whole_percents) {
   PodPlacer placer({shared_node({300}), shared_node({700})}, PodRule::fgd, whole_or_third());
   EXPECT_EQ(placer.place({.gpus = 1, .gpu_milli = 240})->node, 0);
 }
 
-// A whole GPU: from a node of one that is whole and one of 0.3 (F = 150, then 0.5 x 300 = 150), or
-// the last whole one beside 0.9 (F = 450, then 450), or with 0.2 beside it (F = 200, 200): equals.
-// Beside 0.25 on a node whose CPU holds no third afterwards F grows.
+// A whole GPU can come from a node with one whole and one at 0.3 (F = 150, then 0.5 x 300 = 150);
+// or be the last whole one beside 0.9 (F = 450, then 450) or beside 0.2 (F = 200, 200): all equal.
+// Beside 0.25, on a node whose CPU then holds no third, F grows.
 TEST(Fragmentation, fgd_takes_whole_gpus_if_the_rest_stays_usable) {
   const std::vector<PodNode> nodes{shared_node({250, 1000, 1000}, 105), shared_node({1000, 300})};
-  // Node 0: F = 250 before; with 5 of CPU left nobody runs: F = 1250. Node 1 stays at 150.
+  // Node 0: F = 250 before; with 5 of CPU left no pod runs: F = 1250. Node 1 stays at 150.
   PodPlacer placer(nodes, PodRule::fgd, whole_or_third());
   const auto place = placer.place({.cpu_milli = 100, .gpus = 1, .gpu_milli = 1000});
   ASSERT_TRUE(place);
@@ -220,14 +221,14 @@ TEST(Fragmentation, fgd_takes_whole_gpus_if_the_rest_stays_usable) {
   EXPECT_EQ(placer.nodes()[0].cpu_left, 5);
 }
 
-// A share takes the GPU that fragments least: 300 of 300 leaves nothing behind.
+// A share uses the GPU that fragments least: 300 of 300 leaves nothing behind.
 TEST(Fragmentation, fgd_takes_the_gpu_that_fragments_least) {
   PodPlacer placer({shared_node({1000, 450, 300})}, PodRule::fgd, whole_or_third());
   EXPECT_EQ(placer.place({.gpus = 1, .gpu_milli = 300})->gpus, 0b100);
 }
 
-// One GPU is free: of use to the quarter of the pods that want one of this model, not to those that
-// want two, or one of another.
+// One GPU is free. It is useful to the quarter of the pods that want one of this model, and useless
+// to those that want two or another model.
 TEST(Fragmentation, pods_with_equal_requests_are_alike) {
   const std::vector<PodAsk> pods{{.cpu_milli = 100, .gpus = 1, .gpu_milli = 1000, .models = 1},
                                  {.cpu_milli = 100, .gpus = 2, .gpu_milli = 1000, .models = 1},
@@ -247,8 +248,8 @@ TEST(Fragmentation, pods_with_equal_requests_are_alike) {
   EXPECT_DOUBLE_EQ(tasks.fragmentation(node), 0);
 }
 
-// Two whole GPUs of three leave 1000 of 8000, beside a core in each of 128: 1/8 + 0/128. Of two
-// with 1500 of cores, nothing of the GPUs and 1500 / 128,000. The second is the tighter.
+// Taking two whole GPUs of three leaves 1000 of 8000, and no CPU: 1/8 + 0/128. On the node with two
+// GPUs and 1500 of CPU left, 0 + 1500 / 128,000 is left. The second is the tighter.
 TEST(Fragmentation, best_fit_counts_every_gpu_of_a_pod) {
   PodNode three{.cpu_left = 1000, .memory_left = 10, .gpus = 3};
   PodNode two{.cpu_left = 1000 + 100'000, .memory_left = 10, .gpus = 2};
@@ -258,7 +259,7 @@ TEST(Fragmentation, best_fit_counts_every_gpu_of_a_pod) {
   // 0 / 128,000 + 1000 / 8000 = 0.125 against 100,000 / 128,000 = 0.78.
   PodPlacer first({three, two}, PodRule::best_fit, TypicalTasks(pods));
   EXPECT_EQ(first.place(pods[0])->node, 0);
-  // A share of one node's GPUs and cores against another's: 1000 / 8000 is 16,000 of cores.
+  // GPU share of one node against CPU share of the other: 1000 / 8000 equals 16,000 of CPU.
   two.cpu_left = 1000 + 15'999;
   PodPlacer second({three, two}, PodRule::best_fit, TypicalTasks(pods));
   EXPECT_EQ(second.place(pods[0])->node, 1);

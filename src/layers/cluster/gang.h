@@ -1,10 +1,11 @@
-// All or nothing: whether a gang of nodes can start, must wait, or never will.
+// Gang scheduling: whether a group of nodes can start together, must wait, or never can start.
 //
-// A synchronous job needs all its nodes at once. One that may hold what it has while it waits for
-// the rest can deadlock: two gangs that each hold half wait for each other for ever, and a gang of
-// 8 on a machine with 7 waits for a node that does not exist. Cure: commit atomically, admit in one
-// order, or give back after a hold timeout. Documented: kube-batch issue 158, koordinator 872.
-// Counts nodes; where on the fabric they lie is topology_fit.h.
+// A synchronous job needs all its nodes at once. If jobs may hold nodes while they wait for the
+// rest, they can deadlock: two gangs that each hold half wait for each other for ever, and a gang
+// of 8 on a machine with 7 waits for a node that does not exist. The cure is to allocate
+// atomically, to admit in one order, or to give nodes back after a timeout. Documented in
+// kube-batch issue 158 and koordinator 872. This counts nodes only; topology_fit.h places them on
+// the fabric.
 #pragma once
 
 #include <optional>
@@ -21,25 +22,25 @@ struct GangRequest {
 
 enum class GangVerdict {
   fits,        // starts now
-  waits,       // will fit when running jobs end
-  fragmented,  // enough GPUs are free, but not enough on each of enough nodes
-  over_quota,  // the fleet could, the tenant may not
+  waits,       // fits once running jobs end
+  fragmented,  // enough GPUs are free, but spread over too many nodes
+  over_quota,  // the fleet has room, but the tenant has no quota left
   never,       // larger than the fleet
 };
 const char* to_text(GangVerdict v);
 
 struct GangAnswer {
   GangVerdict verdict = GangVerdict::fits;
-  int nodes_free = 0;   // with enough free GPUs for this request
-  int nodes_short = 0;  // of the request; 0 where it fits
+  int nodes_free = 0;   // nodes with enough free GPUs for this request
+  int nodes_short = 0;  // nodes that the request lacks; 0 if it fits
 };
 
-// `free_gpus` lists the free GPUs of every node in service; `gpus_on_node` is how many each has.
-// quota_gpus: what the tenant may still take, none for no limit.
+// `free_gpus` lists the free GPUs of every node in service; `gpus_on_node` is the size of a node.
+// quota_gpus is what the tenant may still take; none means no limit.
 GangAnswer place_gang(const GangRequest& request, std::span<const int> free_gpus, int gpus_on_node,
                       std::optional<int> quota_gpus = std::nullopt);
 
-// Gangs that hold some of their nodes and want the rest, on a pool with `free` left.
+// A gang that holds some of its nodes and waits for the rest.
 struct HeldGang {
   std::string name;
   int needs = 0;
@@ -48,15 +49,16 @@ struct HeldGang {
 
 struct HoldOutcome {
   bool deadlock = false;
-  std::vector<std::string> finish_order;  // that could run to their end, one after the other
+  std::vector<std::string> finish_order;  // gangs that could run to their end, one after the other
   std::vector<std::string> stuck;
-  int nodes_idle = 0;  // held by the stuck or free, doing nothing
+  int nodes_idle = 0;  // nodes that stuck gangs hold or that are free, doing nothing
 };
-// Banker's test: lets any gang that can be completed run and give back all it holds. What is left
-// can never start.
+// The test of the banker's algorithm on a pool with `free` nodes left: lets any gang that can be
+// completed run and give back all its nodes. The gangs that remain can never start.
 HoldOutcome resolve_holds(std::span<const HeldGang> gangs, int free);
 
-// The same gangs when each takes all or nothing, in the order given: how many run at once.
+// Returns how many of the same gangs run at once if each takes all its nodes or none, in the order
+// given.
 int gangs_started_atomically(std::span<const HeldGang> gangs, int nodes);
 
 }  // namespace orrery::cluster

@@ -10,12 +10,12 @@ namespace {
 TEST(Gang, fits_waits_or_never) {
   const std::vector<int> empty(8, 8);
   EXPECT_EQ(place_gang({.nodes = 8}, empty, 8).verdict, GangVerdict::fits);
-  // "A job that gets 7 of 8 nodes waits forever": the fleet has no eighth.
+  // "A job that gets 7 of 8 nodes waits forever": the fleet has no eighth node.
   const std::vector<int> seven(7, 8);
   const GangAnswer never = place_gang({.nodes = 8}, seven, 8);
   EXPECT_EQ(never.verdict, GangVerdict::never);
   EXPECT_EQ(never.nodes_short, 1);
-  // With eight nodes of which one is busy it waits, and only that long.
+  // With eight nodes of which one is busy it waits, and only until that one is free.
   std::vector<int> one_busy(8, 8);
   one_busy[3] = 0;
   EXPECT_EQ(place_gang({.nodes = 8}, one_busy, 8).verdict, GangVerdict::waits);
@@ -23,7 +23,7 @@ TEST(Gang, fits_waits_or_never) {
 }
 
 TEST(Gang, free_gpus_in_the_wrong_places) {
-  const std::vector<int> halves(8, 4);  // 32 GPUs free, no whole node
+  const std::vector<int> halves(8, 4);  // 32 GPUs free, but no whole node
   EXPECT_EQ(place_gang({.nodes = 2}, halves, 8).verdict, GangVerdict::fragmented);
   EXPECT_EQ(place_gang({.nodes = 8, .gpus_per_node = 4}, halves, 8).verdict, GangVerdict::fits);
 }
@@ -40,7 +40,7 @@ TEST(Gang, two_halves_deadlock) {
   EXPECT_TRUE(o.deadlock);
   EXPECT_EQ(o.stuck, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(o.nodes_idle, 8);
-  // Atomic commit: one of them runs.
+  // With atomic allocation one of them runs.
   EXPECT_EQ(gangs_started_atomically(two, 8), 1);
 }
 
@@ -56,7 +56,7 @@ TEST(Gang, one_that_can_finish_frees_the_rest) {
   const HoldOutcome o = resolve_holds(three, 2);  // b finishes, then a, then c
   EXPECT_FALSE(o.deadlock);
   EXPECT_EQ(o.finish_order, (std::vector<std::string>{"b", "a", "c"}));
-  EXPECT_EQ(o.nodes_idle, 0) << "nobody is stuck, so none stands for nothing";
+  EXPECT_EQ(o.nodes_idle, 0) << "no gang is stuck, so no node is wasted";
   EXPECT_TRUE(o.stuck.empty());
   EXPECT_TRUE(resolve_holds(three, 1).deadlock) << "one short";
 }
@@ -75,7 +75,7 @@ TEST(Gang, gangs_that_hold_and_wait_deadlock) {
   EXPECT_EQ(gangs_started_atomically(two, 7), 0);
   const std::vector<int> free{8, 3, 5, 8};
   const GangAnswer answer = place_gang({.nodes = 3, .gpus_per_node = 6}, free, 8);
-  EXPECT_EQ(answer.verdict, GangVerdict::fragmented);  // 18 wanted, 24 free
+  EXPECT_EQ(answer.verdict, GangVerdict::fragmented);  // 18 requested, 24 free
   EXPECT_EQ(answer.nodes_free, 2);
   EXPECT_EQ(answer.nodes_short, 1);
   EXPECT_EQ(place_gang({.nodes = 4, .gpus_per_node = 6}, free, 8).verdict, GangVerdict::fragmented);

@@ -1,11 +1,11 @@
-// The book of GPU-seconds: how many accelerators are under which cause now, and for how long so
+// Accounts for GPU-seconds: how many accelerators are under each cause now, and the time booked so
 // far, in whole GPU-nanoseconds.
 //
 //   sum over causes of booked(cause) = accelerators x time, to the last nanosecond
-// Accelerators only move from one cause to another, so the sum holds by construction as long as a
-// move never takes more than there are; that is checked, and a move that does is a fault that
-// spoils the book (`is_sound`), which a run reports instead of its figures. What is known only
-// afterwards (work that a fault took back) is corrected between causes by amount.
+// Accelerators only move from one cause to another, so the sum holds by construction unless a move
+// takes more than there are. That is checked: such a move marks the ledger as unsound (`is_sound`),
+// and the run then reports that instead of its figures. What is known only afterwards (work that a
+// fault destroyed) is corrected by moving an amount between causes.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace orrery::cluster {
 
-// GPU-nanoseconds: 131,072 accelerators for a year are 4e21, beyond 64 bits.
+// In GPU-nanoseconds. 131,072 accelerators for a year are 4e21, which exceeds 64 bits.
 __extension__ typedef __int128 GpuTime;
 
 class GpuLedger {
@@ -25,13 +25,13 @@ class GpuLedger {
   }
 
   void move(sim::SimTime now, Cause from, Cause to, std::int64_t accelerators);
-  // What was booked under `from` and belongs under `to`.
+  // Moves an amount that was booked under `from` to `to`.
   void correct(Cause from, Cause to, GpuTime amount);
   void settle(sim::SimTime now);
 
   std::int64_t accelerators() const { return accelerators_; }
   std::int64_t held(Cause cause) const { return held_[at(cause)]; }
-  const ByCause<GpuTime>& booked() const { return booked_; }  // up to the last settle
+  const ByCause<GpuTime>& booked() const { return booked_; }  // up to the last settle()
   bool is_sound() const { return is_sound_; }
 
  private:
@@ -42,8 +42,9 @@ class GpuLedger {
   bool is_sound_ = true;
 };
 
-// Whole GPU-seconds a share that sum to the whole of `booked`: each rounded down, what that leaves
-// goes to the largest remainders. `over` divides first: a mean over so many books.
+// Returns whole GPU-seconds per share that add up to the total of `booked`: each share is rounded
+// down, and the remaining seconds go to the largest remainders. `over` divides first, to average
+// over that many ledgers.
 std::array<std::int64_t, kShares> whole_seconds(const ByCause<GpuTime>& booked, std::int64_t over);
 
 }  // namespace orrery::cluster

@@ -39,7 +39,7 @@ TEST(GpuLedger, whole_seconds_add_up_whatever_the_parts) {
   EXPECT_EQ(std::accumulate(whole.begin(), whole.end(), std::int64_t{0}), 3);
 }
 
-// Of 0.6, 0.3 and 2.1 seconds the one that is over goes to the largest part of one.
+// 0.6, 0.3 and 2.1 seconds: the remaining second goes to the largest fraction.
 TEST(GpuLedger, largest_remainder_is_rounded_up) {
   ByCause<GpuTime> booked{};
   booked[at(Cause::productive)] = 300'000'000;

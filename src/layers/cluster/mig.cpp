@@ -22,8 +22,8 @@ int memory_used(const MigLayout& layout, std::span<const catalog::MigProfile> pr
   return sum;
 }
 
-// Depth-first over the starts of one instance after the other; at most 7 deep and 7 wide. Equal
-// neighbours take rising starts: swapping them would be the same layout.
+// Depth-first search over the starts of one instance after another; at most 7 deep and 7 wide.
+// Equal neighbours get rising starts, because swapping them would give the same layout.
 bool place_rest(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles,
                 MigLayout& layout) {
   if (wanted.empty()) return true;
@@ -40,7 +40,7 @@ bool place_rest(std::span<const int> wanted, std::span<const catalog::MigProfile
   return false;
 }
 
-// Largest first: by memory, then compute, then the catalog's order.
+// Sorts largest first: by memory, then compute, then the catalog's order.
 std::vector<int> largest_first(std::span<const int> wanted,
                                std::span<const catalog::MigProfile> profiles) {
   std::vector<int> order(wanted.begin(), wanted.end());
@@ -69,9 +69,9 @@ int at_least(std::span<const int> wanted, std::span<const catalog::MigProfile> p
       {bound, ceil_div(compute, kMigComputeSlices), ceil_div(memory, kMigMemorySlices)});
 }
 
-// Puts the profile on the first GPU, from `first` on, on which it and the instances already there
-// fit together, moved if they must. Gives that GPU: those before it stay closed to this profile,
-// since a GPU only fills up.
+// Puts the profile on the first GPU, from `first` on, where it fits together with the instances
+// already there (they may be moved). Returns that GPU. Earlier GPUs stay closed to this profile,
+// because a GPU only fills up.
 std::size_t put_somewhere(int profile, std::span<const catalog::MigProfile> profiles,
                           std::size_t first, std::vector<MigLayout>& gpus) {
   for (std::size_t g = first; g < gpus.size(); ++g) {
@@ -110,7 +110,7 @@ bool can_add(const MigLayout& layout, const MigInstance& instance,
 
 bool fits_one_gpu(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles,
                   MigLayout* placed) {
-  // What cannot fit by its sums needs no search.
+  // If the sums alone rule it out, no search is needed.
   if (at_least(wanted, profiles) > 1) return false;
   const std::vector<int> order = largest_first(wanted, profiles);
   MigLayout layout;

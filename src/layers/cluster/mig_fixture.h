@@ -1,5 +1,4 @@
-// What the tests of MIG layouts share: a layout is legal where its instances can be made one by
-// one.
+// Shared by the tests of MIG layouts: a layout is legal if its instances can be added one by one.
 #pragma once
 
 #include "layers/cluster/mig.h"

@@ -25,7 +25,8 @@ std::vector<MigInstance> MigPool::starts_of(const Device& device, int profile) c
   return all;
 }
 
-// Slices that no profile takes, whatever lies there, are free as well: two of 3g leave a seventh.
+// Also counts slices that no profile can take in any layout: two 3g instances leave the seventh
+// slice.
 int MigPool::stranded_in(const Device& device) const {
   const bool is_usable = std::ranges::any_of(
       wanted_, [&](int profile) { return !starts_of(device, profile).empty(); });
@@ -57,7 +58,8 @@ std::optional<MigPlace> MigPool::place(int profile) {
       Device after = devices_[d];
       after.layout.push_back(instance);
       after.used += compute_of(instance);
-      // Least stranded, then fullest, then most places left; the first of equals.
+      // Prefers the fewest stranded slices, then the fullest accelerator, then the most places
+      // left, then the first.
       const std::tuple rank{stranded_in(after) - devices_[d].stranded, -after.used,
                             -places_in(after)};
       if (best && rank >= best_rank) continue;

@@ -1,10 +1,11 @@
-// Accelerators that are cut into slices as jobs come: where an instance goes, and what is stranded.
+// Accelerators that are divided into MIG slices as jobs arrive: where an instance goes, and what is
+// stranded.
 //
-// An instance goes to the open accelerator where it has a legal place (mig.h) and leaves the fewest
-// compute slices that no wanted profile can use; of equals to the fullest, and there to the start
-// that leaves wanted profiles most places. An accelerator whose layout is fixed has its instances
-// cut beforehand: a job takes one of its profile. Instances do not move while a job is on them, so
-// holes stay until their neighbours end.
+// An instance goes to the open accelerator where it has a legal place (mig.h) and strands the
+// fewest compute slices. Ties go to the fullest accelerator, and within it to the start that leaves
+// the most places for wanted profiles. If an accelerator's layout is fixed, its instances exist
+// beforehand and a job takes one of its profile. Instances do not move while a job uses them, so
+// gaps remain until their neighbours end.
 //   stranded = compute slices that are free on open accelerators where no wanted profile fits
 #pragma once
 
@@ -22,14 +23,14 @@ struct MigPlace {
 
 class MigPool {
  public:
-  // `wanted`: profiles that jobs ask for, by index. `fixed`: how every accelerator is cut; empty:
-  // as jobs come.
+  // `wanted` holds the indices of the profiles that jobs request. `fixed` is the layout of every
+  // accelerator; if empty, instances are created as jobs arrive.
   MigPool(std::vector<catalog::MigProfile> profiles, std::vector<int> wanted, MigLayout fixed = {});
 
-  // Takes the place. None where no open accelerator has one.
+  // Places an instance; returns nullopt if no open accelerator has room.
   std::optional<MigPlace> place(int profile);
   void leave(const MigPlace& place);
-  // One accelerator more; its number.
+  // Opens one more accelerator and returns its number.
   std::size_t open();
   void close(std::size_t device);
 
@@ -41,7 +42,7 @@ class MigPool {
  private:
   struct Device {
     bool is_open = false;
-    MigLayout layout;  // what jobs hold
+    MigLayout layout;  // instances that jobs hold
     int used = 0;
     int stranded = 0;
   };
@@ -49,7 +50,7 @@ class MigPool {
   bool can_hold(const Device& device, const MigInstance& instance) const;
   std::vector<MigInstance> starts_of(const Device& device, int profile) const;
   int stranded_in(const Device& device) const;
-  int places_in(const Device& device) const;  // for wanted profiles
+  int places_in(const Device& device) const;  // places left for wanted profiles
   int compute_of(const MigInstance& i) const {
     return profiles_[static_cast<std::size_t>(i.profile)].compute_slices;
   }

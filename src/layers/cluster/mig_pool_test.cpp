@@ -22,7 +22,7 @@ catalog::MigProfile profile_named(const char* name, int compute, int memory,
   return p;
 }
 
-// Of an H100 of 80 GB.
+// The profiles of an 80 GB H100.
 std::vector<catalog::MigProfile> h100_slices() {
   return {profile_named("1g.10gb", 1, 1, {0, 1, 2, 3, 4, 5, 6}, 7),
           profile_named("2g.20gb", 2, 2, {0, 2, 4}, 3), profile_named("3g.40gb", 3, 4, {0, 4}, 2),
@@ -45,14 +45,14 @@ TEST(MigPool, two_of_three_sevenths_strand_one) {
   EXPECT_FALSE(pool.is_empty(d));
 }
 
-// A small one first goes where a large one still fits: to start 4 or beyond, and not to 0.
+// The first small instance goes where a large one still fits: to start 4 or later, not to 0.
 TEST(MigPool, pool_leaves_room_for_wanted_profiles) {
   MigPool pool(h100_slices(), {0, 3});
   pool.open();
   const auto small = pool.place(0);
   ASSERT_TRUE(small);
-  EXPECT_TRUE(pool.place(3)) << "it stands at " << small->instance.start;
-  // The next goes to the device that is open already.
+  EXPECT_TRUE(pool.place(3)) << "it starts at " << small->instance.start;
+  // The next one goes to the device that is open already.
   pool.open();
   const auto next = pool.place(0);
   ASSERT_TRUE(next);
@@ -104,8 +104,8 @@ TEST(MigPool, every_layout_it_makes_is_legal) {
   }
 }
 
-// Five of 1g on one GPU: the fifth leaves no 3g, so two slices are stranded. A sixth goes there,
-// though a fresh GPU would still hold a 3g beside it.
+// Five 1g on one GPU: the fifth leaves no room for a 3g, so two slices are stranded. A sixth goes
+// there too, because on a fresh GPU it would cost a place for a 3g.
 TEST(MigPool, slice_goes_where_it_strands_least) {
   MigPool pool(slices(), {2});
   EXPECT_EQ(pool.open(), 0u);

@@ -51,7 +51,7 @@ TEST(Mig, overlap_is_on_memory_slices) {
   EXPECT_FALSE(can_add({}, {.profile = index_of(p, "3g.71gb"), .start = 2}, p));
 }
 
-// A hole that one of the wanted profiles can use is no stranded one, whatever the others can.
+// A hole that any wanted profile can use is not stranded, whatever the other profiles can use.
 TEST(Mig, holes_are_usable_if_any_wanted_slice_fits) {
   const auto p = h200();
   const int one = index_of(p, "1g.18gb");
@@ -66,7 +66,7 @@ TEST(Mig, holes_are_usable_if_any_wanted_slice_fits) {
   EXPECT_FALSE(holes(layout, p, std::vector<int>{}).usable);
 }
 
-// 4g + 3g fill the compute; two 3g fill the memory and strand a seventh of the compute.
+// 4g + 3g fill the compute slices; two 3g fill the memory and strand the seventh compute slice.
 TEST(Mig, two_threes_strand_a_slice) {
   const auto p = h200();
   const MigDemand mixed[] = {{"4g.71gb", 1}, {"3g.71gb", 1}};
@@ -83,8 +83,8 @@ TEST(Mig, two_threes_strand_a_slice) {
   EXPECT_NEAR(stranded.compute_stranded_share(), 1.0 / 7, 1e-12);
 }
 
-// Small ones fill what large ones leave: placed first they would share a GPU that no large one
-// fits.
+// Small instances fill what large ones leave; placed first, they would share a GPU on which no
+// large one fits.
 TEST(Mig, large_instances_go_first) {
   const MigDemand wanted[] = {{"1g.18gb", 6}, {"4g.71gb", 2}};
   const MigPacking packing = pack_mig(wanted, h200());
@@ -161,7 +161,7 @@ TEST(Mig, one_gpu_search_finds_exactly_what_brute_force_finds) {
     ASSERT_TRUE(fits_one_gpu(wanted, p, &placed));
     EXPECT_TRUE(is_legal(placed, p));
   }
-  // And nothing else: every pair and triple of profiles.
+  // Nothing else is legal: checks every pair and triple of profiles.
   const int n = static_cast<int>(p.size());
   for (int a = 0; a < n; ++a) {
     for (int b = a; b < n; ++b) {
@@ -173,7 +173,8 @@ TEST(Mig, one_gpu_search_finds_exactly_what_brute_force_finds) {
   }
 }
 
-// The least GPUs for a small mix, by trying every way to give a GPU a reachable part of it.
+// Returns the fewest GPUs for a small mix, by trying every way to give a GPU a reachable part of
+// it.
 int fewest_gpus(const Multiset& left, const std::set<Multiset>& reachable,
                 std::map<Multiset, int>& known) {
   if (left.empty()) return 0;
@@ -248,21 +249,22 @@ TEST(Mig, packing_reports_used_and_stranded_slices) {
   EXPECT_EQ(MigPacking{}.compute_stranded_share(), 0);
   const MigDemand demand[] = {{"3g", 3}, {"media", 2}, {"9g", 1}};
   const MigPacking p = pack_mig(demand, slices());
-  // Two of 3g fill the memory of one GPU; the third lies with one of media, and the other of media
-  // opens a third GPU. 3 x 3 + 2 = 11 of compute, 3 x 4 + 2 = 14 of memory.
+  // Two 3g fill the memory of one GPU. The third goes with one `media`, and the other `media` opens
+  // a third GPU. 3 x 3 + 2 = 11 compute slices, 3 x 4 + 2 = 14 memory slices.
   ASSERT_EQ(p.gpus.size(), 3u);
   EXPECT_EQ(p.gpus_at_least, 2);
   EXPECT_EQ(p.unplaced, std::vector<std::string>{"9g"});
   EXPECT_EQ(p.compute_used, 11);
   EXPECT_EQ(p.memory_used, 14);
-  // The first leaves one of compute. On the second media lies where another 3g would begin, and a
-  // second of media is not allowed: 3 and 3. The third still holds a 3g.
+  // The first GPU leaves one compute slice. On the second, `media` is where another 3g would begin,
+  // and a second `media` is not allowed: 3 compute and 3 memory slices. The third still has room
+  // for a 3g.
   EXPECT_EQ(p.compute_stranded, 4);
   EXPECT_EQ(p.memory_stranded, 3);
   EXPECT_DOUBLE_EQ(p.compute_stranded_share(), 4.0 / 21);
 }
 
-// Of 4g one fits a GPU; what is smaller goes to the first that has room.
+// Only one 4g fits on a GPU; smaller instances go to the first GPU with room.
 TEST(Mig, smaller_slice_fills_the_first_gpu) {
   auto profiles = slices();
   profiles.push_back({.profile = "4g",

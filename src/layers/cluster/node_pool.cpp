@@ -18,7 +18,7 @@ std::uint64_t low_bits(int count) {
   return count >= kMaskBits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-// The lowest `count` bits that are set.
+// Returns the lowest `count` set bits of `mask`.
 std::uint64_t lowest_set(std::uint64_t mask, int count) {
   std::uint64_t taken = 0;
   for (; count > 0 && mask != 0; --count) {

@@ -1,14 +1,15 @@
-// What is free on a set of nodes, and where a request would lie on them.
+// The free GPUs of a set of nodes, and where a request would be placed on them.
 //
 // A request is packed on the fewest nodes that hold it: whole nodes first, then one node for the
-// rest; or it names how many GPUs it wants on each. Among the nodes that fit:
-//   pack    the tightest, so that whole nodes stay whole for gangs (best fit)
+// rest; or it says how many GPUs it wants per node. Among the nodes that fit:
+//   pack    the fullest, so that empty nodes stay whole for gangs (best fit)
 //   spread  the emptiest, so that one lost node hurts fewer jobs (worst fit)
-//   tree    as pack on one node; a gang goes below the lowest switch that holds it (topology_fit.h)
-// Ties go to the lower index, so equal input gives equal placement. A pool of one node counts GPUs
-// and nothing else: the plain pool of queueing theory, where any GPUs are as good as any others.
-// Nodes are kept in one bitmap for each number of free GPUs: finding a node is a few words' work.
-// Wrong where nodes of different sizes share a gang: a whole node is one of the largest size.
+//   tree    like pack for one node; a gang goes below the lowest switch that holds it
+//           (topology_fit.h)
+// Ties go to the lower index, so equal input gives equal placement. A pool with a single node only
+// counts GPUs: the plain pool of queueing theory, where all GPUs are interchangeable. Nodes are
+// kept in one bitmap per number of free GPUs, so finding a node takes a few word operations. Wrong
+// if nodes of different sizes share a gang: a "whole node" is one of the largest size.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,13 @@
 namespace orrery::cluster {
 
 struct GpuAsk {
-  int gpus = 1;      // in all
-  int per_node = 0;  // so many on each node; 0: packed
+  int gpus = 1;      // total
+  int per_node = 0;  // GPUs on each node; 0: packed
 
   bool operator==(const GpuAsk&) const = default;
 };
 
-// GPUs of one node; the bits of `mask` name them (0 in a pool of one large node).
+// GPUs on one node; the bits of `mask` name them (0 in a pool with a single large node).
 struct NodeShare {
   std::int32_t node = 0;
   std::int32_t gpus = 0;
@@ -43,15 +44,15 @@ inline constexpr Word<PlacementRule> kPlacementRuleWords[] = {{PlacementRule::pa
                                                               {PlacementRule::tree, "tree"}};
 constexpr WordTable<PlacementRule> words_of(PlacementRule) { return kPlacementRuleWords; }
 
-// Switches above the nodes; empty where no rule asks for them.
+// The switches above the nodes; empty if no rule needs them.
 struct NodeTree {
   std::vector<TopologySwitch> switches;  // free_nodes is not used here
-  std::vector<std::int32_t> leaf_of;     // one a node
+  std::vector<std::int32_t> leaf_of;     // one per node
 };
-// Leaves of `per_leaf` nodes below spines of `per_spine` leaves below one core.
+// Makes a tree with `per_leaf` nodes per leaf, `per_spine` leaves per spine, and one core switch.
 NodeTree even_tree(int nodes, int per_leaf, int per_spine);
 
-// One bit a node: those that a partition or a reservation leaves to a job.
+// One bit per node: the nodes that a partition or reservation allows a job to use.
 using NodeMask = std::vector<std::uint64_t>;
 
 class NodePool {
@@ -61,36 +62,38 @@ class NodePool {
                     NodeTree tree = {});
 
   int nodes() const { return static_cast<int>(total_.size()); }
-  int gpus() const { return gpus_; }  // of all nodes, up or down
+  int gpus() const { return gpus_; }  // GPUs on all nodes, up or down
   int gpus_up() const { return gpus_up_; }
-  int free_gpus() const { return free_gpus_; }  // on nodes that are up
+  int free_gpus() const { return free_gpus_; }  // free GPUs on nodes that are up
   int free_on(int node) const { return free_[at(node)]; }
   int gpus_on(int node) const { return total_[at(node)]; }
   bool is_up(int node) const { return up_[at(node)] != 0; }
   bool is_plain() const { return total_.size() == 1; }
   PlacementRule rule() const { return rule_; }
 
-  // Where the request would lie; false where it does not fit now. `allowed`: none for all nodes.
+  // Finds a placement for the request; returns false if it does not fit now. If `allowed` is null,
+  // all nodes may be used.
   bool place(const GpuAsk& ask, const NodeMask* allowed, std::vector<NodeShare>& where) const;
-  // Whether it would fit on this pool with nothing running and every node up.
+  // Returns true if the request would fit with nothing running and every node up.
   bool could_ever_fit(const GpuAsk& ask, const NodeMask* allowed) const;
-  // Nodes with at least so many GPUs free.
+  // Returns the number of nodes with at least `gpus` free GPUs.
   int nodes_with(int gpus, const NodeMask* allowed) const;
 
-  // Marks the shares as used, and fills in which GPUs they are.
+  // Marks the shares as used and fills in which GPUs they got.
   void take(std::span<NodeShare> shares);
   void give(std::span<const NodeShare> shares);
-  // Of a node that is down nothing is free; what runs there is given back by whoever holds it.
+  // Marks a node as up or down. A node that is down has nothing free; the holders of its GPUs give
+  // them back themselves.
   void set_up(int node, bool up);
 
-  // Makes every node's free GPUs the lesser of two pools' that differ in nothing else. `this` may
-  // be one of them; masks follow `a`.
+  // Sets every node's free GPUs to the smaller of two pools' values; the pools must otherwise be
+  // equal. `this` may be one of them; masks are copied from `a`.
   void assign_least(const NodePool& a, const NodePool& b);
-  // As take, for a plan of the future: a node that has less than the share is emptied.
+  // Like take, for a future plan: a node that has less than the share is emptied.
   void take_at_most(std::span<const NodeShare> shares);
-  // As take_at_most for every node at once: so many are free on each that is up.
+  // Sets the number of free GPUs of every node; negative numbers count as 0.
   void assign_free(std::span<const int> free);
-  // No more free on these nodes than there.
+  // Limits the free GPUs on these nodes to what `there` has.
   void limit_to(const NodePool& there, std::span<const NodeShare> nodes);
 
  private:
@@ -106,17 +109,17 @@ class NodePool {
 
   std::vector<std::int32_t> total_;
   std::vector<std::int32_t> free_;
-  std::vector<std::uint64_t> mask_;  // free GPUs, where a node has 64 at most
+  std::vector<std::uint64_t> mask_;  // free GPUs, if nodes have at most 64
   std::vector<std::uint8_t> up_;
-  std::vector<std::uint64_t> bits_;  // one bitmap of nodes for each number of free GPUs
-  std::size_t words_ = 0;            // of one bitmap
+  std::vector<std::uint64_t> bits_;  // one bitmap of nodes per number of free GPUs
+  std::size_t words_ = 0;            // words per bitmap
   int most_ = 0;                     // GPUs of the largest node
   int gpus_ = 0;
   int gpus_up_ = 0;
   int free_gpus_ = 0;
   PlacementRule rule_ = PlacementRule::pack;
   std::shared_ptr<const NodeTree> tree_;  // never null; copies of a pool share it
-  // Room to think in, which a copy of the pool does not need.
+  // Working memory, which is not copied with the pool.
   struct Scratch {
     Scratch() = default;
     Scratch(const Scratch&) {}

@@ -38,7 +38,7 @@ TEST(NodePool, packs_tight_and_spreads_wide) {
   EXPECT_EQ(nodes_of(pack, {.gpus = 4}), Nodes{2});
   EXPECT_EQ(nodes_of(pack, {.gpus = 8}), Nodes{0});
   EXPECT_EQ(nodes_of(pack, {.gpus = 18}), (Nodes{0, 3, 1}));
-  EXPECT_EQ(nodes_of(pack, {.gpus = 24}), Nodes{});  // enough GPUs, no third whole node
+  EXPECT_EQ(nodes_of(pack, {.gpus = 24}), Nodes{});  // enough GPUs, but no third whole node
   EXPECT_EQ(nodes_of(pack, {.gpus = 12, .per_node = 3}), (Nodes{1, 2, 0, 3}));
 
   NodePool spread(std::vector<int>(4, 8), PlacementRule::spread);
@@ -58,15 +58,15 @@ TEST(NodePool, nothing_has_no_place) {
   }
 }
 
-TEST(NodePool, gang_lies_below_the_lowest_switch) {
+TEST(NodePool, gang_is_placed_below_the_lowest_switch) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 4, 2));
   take(pool, 0, 8);
   EXPECT_EQ(nodes_of(pool, {.gpus = 32}), (Nodes{4, 5, 6, 7}));
-  EXPECT_EQ(nodes_of(pool, {.gpus = 24}), (Nodes{1, 2, 3}));  // the tighter leaf
+  EXPECT_EQ(nodes_of(pool, {.gpus = 24}), (Nodes{1, 2, 3}));  // the leaf with the least room
   EXPECT_EQ(nodes_of(pool, {.gpus = 40}).size(), 5u);
 }
 
-// A node that is away is nobody's, however much of it is free: below a leaf, too.
+// A gang never uses a node that is down, however much of it is free, also below a leaf.
 TEST(NodePool, gang_skips_a_down_node) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 4, 2));
   pool.set_up(1, false);
@@ -91,7 +91,7 @@ TEST(NodePool, down_nodes_and_partitions_are_left_out) {
   EXPECT_EQ(pool.free_gpus(), 32);
 }
 
-// Whatever is taken and given, the masks name each GPU once and the counts agree with them.
+// Whatever is taken and given back, the masks name each GPU once and agree with the counts.
 TEST(NodePool, no_gpu_is_handed_out_twice) {
   RandomStream random(7, "test/pool");
   for (const auto rule : {PlacementRule::pack, PlacementRule::spread, PlacementRule::tree}) {
@@ -125,8 +125,8 @@ TEST(NodePool, no_gpu_is_handed_out_twice) {
   }
 }
 
-// Whatever was taken, given, lost and found again: as many as counting finds.
-TEST(NodePool, nodes_with_so_many_are_those_that_counting_finds) {
+// Whatever was taken, given back, lost and repaired, the result equals counting.
+TEST(NodePool, nodes_with_free_gpus_match_a_count) {
   RandomStream random(3, "test/nodes-with");
   NodePool pool({8, 8, 4, 8, 2, 8});
   std::vector<std::vector<NodeShare>> held;
@@ -168,7 +168,8 @@ TEST(NodePool, nodes_with_so_many_are_those_that_counting_finds) {
   EXPECT_EQ(plain.nodes_with(1, nullptr), 0);
 }
 
-// A node that is lost takes its free GPUs from the count and brings back what is free of it then.
+// A lost node removes its free GPUs from the count, and brings back what is free on it when it
+// returns.
 TEST(NodePool, counts_what_is_free_on_nodes_that_are_up) {
   NodePool pool({8, 8});
   std::vector<NodeShare> where;
@@ -180,10 +181,10 @@ TEST(NodePool, counts_what_is_free_on_nodes_that_are_up) {
   EXPECT_EQ(pool.free_gpus(), 8);
   EXPECT_EQ(pool.gpus_up(), 8);
   EXPECT_EQ(pool.gpus(), 16);
-  pool.set_up(node, false);  // said twice
+  pool.set_up(node, false);  // repeated on purpose
   EXPECT_EQ(pool.free_gpus(), 8);
   pool.give(where);
-  EXPECT_EQ(pool.free_gpus(), 8) << "nobody can use them";
+  EXPECT_EQ(pool.free_gpus(), 8) << "they cannot be used";
   pool.set_up(node, true);
   EXPECT_EQ(pool.free_gpus(), 16);
   EXPECT_EQ(pool.gpus_up(), 16);
@@ -200,7 +201,7 @@ void use_some(NodePool& pool, int node, int gpus) {
   pool.take(shares);
 }
 
-TEST(NodePool, remainder_of_a_gang_may_lie_on_the_first_node) {
+TEST(NodePool, remainder_of_a_gang_may_use_the_first_node) {
   NodePool pool({8, 8, 8});
   use_some(pool, 0, 6);
   use_some(pool, 2, 1);
@@ -233,9 +234,9 @@ TEST(NodePool, spread_gang_takes_the_emptiest_nodes) {
   EXPECT_EQ(nodes_of(where), (std::vector<int>{0, 1, 3}));
 }
 
-// Leaves of two nodes, spines of two leaves. Node 0 is in use: two whole nodes lie below the next
+// Leaves of two nodes, spines of two leaves. Node 0 is in use: two whole nodes are below the next
 // leaf, three below the next spine.
-TEST(NodePool, tree_gang_lies_below_the_lowest_switch) {
+TEST(NodePool, tree_gang_is_placed_below_the_lowest_switch) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 2, 2));
   use_some(pool, 0, 1);
   std::vector<NodeShare> where;
@@ -255,7 +256,7 @@ TEST(NodePool, could_ever_fit_ignores_current_use) {
   const NodePool pool({8, 4, 8});
   EXPECT_FALSE(pool.could_ever_fit({.gpus = 0}, nullptr));
   EXPECT_FALSE(pool.could_ever_fit({.gpus = -1}, nullptr));
-  EXPECT_TRUE(pool.could_ever_fit({.gpus = 20}, nullptr));  // two whole ones and the four
+  EXPECT_TRUE(pool.could_ever_fit({.gpus = 20}, nullptr));  // two whole nodes and the one of four
   EXPECT_FALSE(pool.could_ever_fit({.gpus = 21}, nullptr));
   EXPECT_TRUE(pool.could_ever_fit({.gpus = 12, .per_node = 4}, nullptr));
   EXPECT_FALSE(pool.could_ever_fit({.gpus = 16, .per_node = 4}, nullptr));
@@ -322,7 +323,7 @@ TEST(NodePool, gpus_are_named_up_to_64_per_node) {
   EXPECT_EQ(large.free_gpus(), 6);
 }
 
-// 130 nodes: two words and two bits of a third.
+// 130 nodes: two words and two bits of a third word.
 TEST(NodePool, nodes_beyond_64_are_found) {
   NodePool pool(std::vector<int>(130, 4));
   EXPECT_EQ(pool.gpus(), 520);
@@ -390,7 +391,7 @@ TEST(NodePool, shares_name_nodes_and_gpus) {
   EXPECT_EQ(where, (Shares{{.node = 0, .gpus = 5}}));
 }
 
-// Seven nodes, three a leaf: leaves of 3, 3 and 1; two leaves a spine.
+// Seven nodes, three per leaf: leaves of 3, 3 and 1; two leaves per spine.
 TEST(NodePool, even_tree_lists_switches_from_the_root) {
   const NodeTree tree = even_tree(7, 3, 2);
   std::vector<int> parents;
@@ -486,7 +487,7 @@ TEST(NodePool, changes_on_a_down_node_count_when_it_returns) {
   EXPECT_EQ(pool.gpus_on(0), 8);
 }
 
-// Seventy nodes of four, more than a word of bits has.
+// Seventy nodes of four: more than the bits of a word.
 TEST(NodePool, free_nodes_are_counted_beyond_64) {
   NodePool pool(std::vector<int>(70, 4));
   std::vector<NodeShare> taken{

@@ -1,12 +1,12 @@
-// What taking a running job's GPUs costs, and whose to take.
+// The cost of preempting a running job, and which jobs to preempt.
 //
 //   lost GPU-seconds = GPUs x (work since the last checkpoint, or the save + requeue delay +
 //   reload)
-// Only jobs of a lower tier (Slurm's PriorityTier of a partition), or of a QOS that the job's own
-// preempts, are taken, in order of tier and then of lost GPU-seconds for each GPU freed, until the
-// job has its place on the nodes and its limits admit it; then those that the rest made needless
-// are spared, dearest first. Greedy: on nodes a dearer single victim may have done where two cheap
-// ones were taken.
+// Victims must be in a lower tier (Slurm's PriorityTier of a partition) or in a QOS that the
+// waiting job's QOS preempts. They are taken in order of tier and then of lost GPU-seconds per GPU
+// freed, until the job fits on the nodes and within its limits. Victims that turn out to be
+// unnecessary are then spared, the most expensive first. The search is greedy: one more expensive
+// victim may have sufficed where it takes two cheap ones.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@
 namespace orrery::cluster {
 
 enum class VictimOrder {
-  cheapest,      // by lost GPU-seconds for each GPU freed
-  fewest_nodes,  // Slurm's preempt/partition_prio: the smallest first, whatever it loses
+  cheapest,      // lowest lost GPU-seconds per GPU freed first
+  fewest_nodes,  // Slurm's preempt/partition_prio: the smallest job first, whatever it loses
 };
 inline constexpr Word<VictimOrder> kVictimOrderWords[] = {
     {VictimOrder::cheapest, "cheapest"}, {VictimOrder::fewest_nodes, "fewest-nodes"}};
@@ -27,30 +27,31 @@ constexpr WordTable<VictimOrder> words_of(VictimOrder) { return kVictimOrderWord
 
 struct PreemptionRules {
   VictimOrder order = VictimOrder::cheapest;
-  Seconds checkpoint;        // between saves of a job; zero: work since its start is lost
-  bool saves_first = false;  // the victim is given time to save: it loses that and no work
+  Seconds checkpoint;        // time between a job's saves; zero: all work since its start is lost
+  bool saves_first = false;  // the victim gets time to save: it loses that time and no work
   Seconds save;
   Seconds requeue;
   Seconds reload;
   Seconds minimum_runtime;  // jobs that have run less are spared (2 h in Meta's RSC)
-  // By QOS and QOS, 0 for none: whether the first takes from the second. Empty: tiers decide.
+  // Indexed by QOS and QOS (0 for none): whether the first may preempt the second. Empty: tiers
+  // decide.
   std::vector<std::vector<bool>> of_qos;
 
   bool may_take(const QueuedJob& job, const QueuedJob& other) const {
     return of_qos.empty() ? other.tier < job.tier : of_qos[job.qos][other.qos];
   }
-  // Whether it takes from anybody at all.
+  // Returns true if the job may preempt any other at all.
   bool takes(const QueuedJob& job) const;
 };
 
-// GPU-seconds lost by preempting the running job now.
+// Returns the GPU-seconds lost if the running job is preempted now.
 Seconds preemption_cost(const QueuedJob& job, sim::SimTime now, const PreemptionRules& rules);
 
 struct PreemptionPlan {
   std::vector<JobIndex> victims;
   Seconds lost;  // GPU-seconds
 };
-// None where even all that may be taken leave the job no place.
+// Returns nullopt if preempting every permitted victim would still not make room.
 std::optional<PreemptionPlan> choose_victims(JobIndex job, const QueueView& view,
                                              const NodePool& pool, const PreemptionRules& rules);
 

@@ -17,7 +17,7 @@ using sim::SimTime;
 
 sim::SimTime after_s(double s) { return sim::SimTime::from(seconds(s)); }
 
-// Running jobs at t=10,000 s, and one that waits.
+// Running jobs at t=10,000 s, and one waiting job.
 struct VictimScene {
   explicit VictimScene(NodePool nodes) : pool(std::move(nodes)) {}
   JobIndex run(int gpus, double since_s, int tier = 0) {
@@ -67,7 +67,7 @@ TEST(Preemption, takes_the_cheapest_for_each_gpu) {
   EXPECT_EQ(plan->lost, seconds(8 * 130));
 }
 
-TEST(Preemption, spares_whom_the_rest_made_needless) {
+TEST(Preemption, unnecessary_victims_are_spared) {
   VictimScene s{NodePool({68})};
   s.run(4, 10);
   const JobIndex big = s.run(64, 300);
@@ -76,19 +76,20 @@ TEST(Preemption, spares_whom_the_rest_made_needless) {
   EXPECT_EQ(plan->victims, Victims{big});
 }
 
-// Two jobs of 4 fill one node of 8 and two others half of two more: only together on one node do
-// their GPUs help a job that wants a whole one.
-TEST(Preemption, wants_the_place_and_not_the_count) {
+// Two jobs of 4 fill one node of 8, and two others fill half of two more. Only the two on one node
+// help a job that wants a whole node.
+TEST(Preemption, preemption_frees_a_place_and_not_a_count) {
   VictimScene s{NodePool({8, 8})};
   s.run(4, 50);                     // node 0
   s.run(4, 500);                    // node 0
   const JobIndex c = s.run(5, 60);  // node 1
   const auto plan = s.choose(8);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->victims, Victims{c});  // A alone frees nothing whole, C does with what is free
+  // A alone frees no whole node; C does, together with what is free.
+  EXPECT_EQ(plan->victims, Victims{c});
 }
 
-// Slurm took a job of one node that had run longer, and left a younger one of two nodes alone.
+// Slurm preempted a one-node job that had run longer, and not a younger one of two nodes.
 TEST(Preemption, slurm_takes_the_smallest) {
   VictimScene s{NodePool({8, 8, 8})};
   const JobIndex narrow = s.run(8, 500);
@@ -105,9 +106,9 @@ TEST(Preemption, tier_and_minimum_runtime_protect) {
   EXPECT_TRUE(s.choose(8));
 }
 
-// 16 GPUs; of a limit of 6 the three that run (1, 2 and 3 GPUs, dearer in that order) use all. A
-// job of 4 needs 4 of it: without the second alone 1 + 3 are freed, and the first cannot be spared
-// as well.
+// 16 GPUs and a limit of 6, all used by three running jobs (1, 2 and 3 GPUs, dearer in that order).
+// A job of 4 needs 4 of the limit. Sparing the second leaves 1 + 3 freed, so the first cannot be
+// spared as well.
 TEST(Preemption, spared_victim_counts_for_the_next) {
   QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 6});
@@ -133,7 +134,7 @@ TEST(Preemption, spared_victim_counts_for_the_next) {
   EXPECT_EQ(plan->victims, (std::vector<JobIndex>{0, 2}));
   // 1 x (100 + 150) + 3 x (300 + 150).
   EXPECT_DOUBLE_EQ(plan->lost.base(), 250 + 1350);
-  rules.minimum_runtime = seconds(100);  // the first has run so long, to the second
+  rules.minimum_runtime = seconds(100);  // the first has run exactly that long
   EXPECT_EQ(choose_victims(3, view, pool, rules)->victims, (std::vector<JobIndex>{0, 2}));
   rules.minimum_runtime = seconds(101);  // the others free 5 of the limit, which is enough
   EXPECT_EQ(choose_victims(3, view, pool, rules)->victims, (std::vector<JobIndex>{1, 2}));

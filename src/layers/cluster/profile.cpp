@@ -36,7 +36,7 @@ std::size_t FreeProfile::step_at(SimTime t) {
   if (step == 0) return 0;
   if (times_[step - 1] == t) return step - 1;
   times_.insert(after, t);
-  // The new step has what the one it was cut from has.
+  // The new step starts as a copy of the step that it was split from.
   const auto split = [step](auto& values, std::size_t each) {
     const auto from = static_cast<std::ptrdiff_t>((step - 1) * each);
     values.insert(values.begin() + from, each, 0);
@@ -99,7 +99,8 @@ void FreeProfile::open_between(sim::SimTime from, sim::SimTime until, const Node
   shift_nodes(from, until, nodes, +1);
 }
 
-// By more than a node has, so that nothing of it is free whatever comes back meanwhile.
+// Subtracts more than a node has, so that nothing on it is free even if GPUs are given back during
+// that time.
 void FreeProfile::shift_nodes(sim::SimTime from, sim::SimTime until, const NodeMask& nodes,
                               int sign) {
   constexpr int kMoreThanANode = 1 << 20;
@@ -125,7 +126,7 @@ bool FreeProfile::holds(SimTime from, SimTime length, std::span<const NodeShare>
   return true;
 }
 
-// A step that has too little cannot lie in the window: the next start is behind it.
+// A window cannot contain a step with too little, so the next candidate start is after that step.
 SimTime FreeProfile::find_counted(int gpus, SimTime length, SimTime latest,
                                   const LimitUses& uses) const {
   const auto has = [&](std::size_t step) { return free_[step] >= gpus && admits(step, uses); };
@@ -134,7 +135,7 @@ SimTime FreeProfile::find_counted(int gpus, SimTime length, SimTime latest,
     std::size_t step = first;
     while (step < times_.size() && times_[step] < until && has(step)) ++step;
     if (step == times_.size() || times_[step] >= until) {
-      // A length of nothing still needs its GPUs at its start.
+      // A job of zero length still needs its GPUs at its start.
       if (step > first) return times_[first];
       if (has(first)) return times_[first];
     }
@@ -152,7 +153,7 @@ SimTime FreeProfile::find(const GpuAsk& ask, SimTime length, const NodeMask* all
     return at;
   }
   for (std::size_t first = 0; first < times_.size() && times_[first] <= latest; ++first) {
-    // Most starts are ruled out by the count alone.
+    // The total count rules out most starts.
     const int free = std::accumulate(free_of(first), free_of(first) + nodes_, 0,
                                      [](int sum, int f) { return sum + std::max(0, f); });
     if (free < ask.gpus) continue;
@@ -166,7 +167,7 @@ SimTime FreeProfile::find(const GpuAsk& ask, SimTime length, const NodeMask* all
     for (std::size_t step = first + 1; step < times_.size() && times_[step] < until; ++step) {
       for (std::size_t n = 0; n < nodes_; ++n) least_[n] = std::min(least_[n], free_of(step)[n]);
     }
-    for (int& f : least_) f = std::max(f, 0);  // of nodes that are closed
+    for (int& f : least_) f = std::max(f, 0);  // closed nodes count as 0
     probe_.assign_free(least_);
     if (probe_.place(ask, allowed, where)) return times_[first];
   }

@@ -1,4 +1,4 @@
-// What is free when, on two nodes and on a pool that only counts; every time by hand.
+// What is free when, on two nodes and in a pool that only counts; all times computed by hand.
 #include "layers/cluster/profile.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using sim::SimTime;
 sim::SimTime tick(double s) { return sim::SimTime::from(seconds(s)); }
 
 struct Found {
-  double at = -1;  // none
+  double at = -1;  // -1: none
   std::vector<int> nodes;
   auto operator<=>(const Found&) const = default;
 };
@@ -38,7 +38,8 @@ Found find_in(FreeProfile& p, const GpuAsk& ask, double length, double latest = 
   return f;
 }
 
-// Eight GPUs of which five are taken: two come back at 10 s, three at 20 s; 15 to 18 s four go.
+// Eight GPUs of which five are taken: two come back at 10 s, three at 20 s; four are taken from 15
+// to 18 s.
 TEST(Profile, profile_of_counts) {
   NodePool pool({8});
   std::vector<NodeShare> taken{{.node = 0, .gpus = 5}};
@@ -85,13 +86,13 @@ TEST(Profile, profile_forgets_the_past) {
   p.advance(tick(10));
   EXPECT_EQ(p.steps(), 3u);
   EXPECT_EQ(find_in(p, {.gpus = 8}, 10), (Found{10, {0}}));
-  p.take_between(tick(5), tick(12), six);  // only what is left of it
+  p.take_between(tick(5), tick(12), six);  // only what is left
   EXPECT_EQ(find_in(p, {.gpus = 8}, 1), (Found{12, {0}}));
   p.advance(tick(100));
   EXPECT_EQ(p.steps(), 1u);
 }
 
-// Two nodes of eight; of the first six come back at 10 s. What is asked for must stay on its node.
+// Two nodes of eight; six of the first come back at 10 s. A request must stay on one node.
 TEST(Profile, profile_of_nodes) {
   NodePool pool({8, 8});
   std::vector<NodeShare> taken{{.node = 0, .gpus = 6}, {.node = 1, .gpus = 4}};
@@ -107,7 +108,7 @@ TEST(Profile, profile_of_nodes) {
   EXPECT_EQ(find_in(p, {.gpus = 16, .per_node = 8}, 1), Found{});
   const NodeMask only_first(1, 1);
   EXPECT_EQ(find_in(p, {.gpus = 4}, 5, 1e6, &only_first), (Found{10, {0}}));
-  // The second node is closed from 2 s to 12 s: what would still run then starts elsewhere.
+  // The second node is closed from 2 s to 12 s: what would overlap with that starts elsewhere.
   const NodeMask second(1, 2);
   p.close_between(tick(2), tick(12), second);
   EXPECT_EQ(find_in(p, {.gpus = 4}, 2), (Found{0, {1}}));
@@ -117,7 +118,7 @@ TEST(Profile, profile_of_nodes) {
   EXPECT_EQ(find_in(p, {.gpus = 4}, 2.1), (Found{0, {1}}));
 }
 
-// One limit, of which five are left.
+// A single limit, of which five are left.
 class FiveLeft final : public StartGate {
  public:
   bool admits(const QueuedJob&) const override { return true; }

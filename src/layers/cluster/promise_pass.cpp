@@ -7,9 +7,10 @@ namespace {
 
 using sim::SimTime;
 
-// A job that has passed its limit is expected to end at any moment; its GPUs are not free now.
+// A job that has passed its limit may end at any moment; its GPUs are not free now.
 constexpr SimTime kAnyMoment = SimTime::nanoseconds(1'000'000'000);
-// Nothing is promised beyond a year: services that stay for good would queue up for centuries.
+// No promise is later than a year: services that run indefinitely would otherwise queue up for
+// centuries.
 constexpr SimTime kFarthest = SimTime::nanoseconds(std::int64_t{365} * 86'400'000'000'000);
 
 LimitUses uses_of(const QueueView& view, JobIndex job) {
@@ -29,11 +30,12 @@ void expect_ends(const QueueView& view, const Starts& starts, FreeProfile& profi
   }
 }
 
-// Windows that begin later are looked at when they come nearer: promises are then made anew.
+// Reservation windows that begin later are considered when they come nearer; promises are then made
+// again.
 constexpr SimTime kWindowsAhead = SimTime::nanoseconds(std::int64_t{2} * 86'400'000'000'000);
 
-// The profile as one job sees it: without the nodes of windows that it may not use. A job that
-// stays is barred by those that are open now.
+// Shows the profile as one job sees it: without the nodes of reservation windows that it may not
+// use. For a job that stays, only windows open now count.
 class Closed {
  public:
   Closed(const QueueView& view, const QueuedJob& job, FreeProfile& profile) : profile_(profile) {
@@ -93,7 +95,7 @@ void ConservativePass::promise(JobIndex job, const QueueView& view) {
   if (kept.is_valid) profile_.take_between(kept.at, kept.at + asked.limit, kept.shares, uses);
 }
 
-// Old promises are laid down first, so that nobody who moves forward takes another's place.
+// Old promises are placed first, so that a job that moves forward cannot take another's place.
 void ConservativePass::rebuild(const QueueView& view, const NodePool& pool) {
   profile_.reset(view.now, pool, view.gate);
   expect_ends(view, {}, profile_, [](SimTime t) { return t; });
@@ -108,7 +110,7 @@ void ConservativePass::rebuild(const QueueView& view, const NodePool& pool) {
     if (!kept.is_valid) continue;
     profile_.take_between(kept.at, kept.at + limit, kept.shares, uses_of(view, job));
   }
-  // Each round moves some job forward; a job behind it may have made room for one before it.
+  // Each round moves some job forward; a job further back may have made room for one before it.
   for (bool has_moved = true; has_moved;) {
     has_moved = false;
     for (const JobIndex job : view.waiting) {
@@ -166,7 +168,7 @@ SimTime SlurmPass::cut(SimTime t) const {
   return step > 0 ? SimTime::nanoseconds(t.ns() / step * step) : t;
 }
 
-// The main scheduler: a job that finds no room closes its partition for those behind it.
+// The main scheduler: a job that finds no room closes its partition to the jobs behind it.
 void SlurmPass::start_in_order(const QueueView& view, NodePool& pool, Starts& starts) {
   blocked_.assign(std::max<std::size_t>(1, view.partitions.size()), 0);
   room_.reset(view.gate);
@@ -192,7 +194,8 @@ void SlurmPass::start_in_order(const QueueView& view, NodePool& pool, Starts& st
 
 void SlurmPass::look_ahead(const QueueView& view, NodePool& pool, Starts& starts) {
   profile_.reset(view.now, pool, view.gate);
-  // Ends are cut down, as the reservations are: both lie on the grid. None lies in the past.
+  // Ends are rounded down, as reservations are, so that both are on the grid. None may be in the
+  // past.
   expect_ends(view, starts, profile_,
               [&](SimTime t) { return std::max(cut(t), view.now + kAnyMoment); });
   expected_.clear();
@@ -230,7 +233,7 @@ void SlurmPass::decide(const QueueView& view, NodePool& pool, Starts& starts) {
     next_ = SimTime::never();
     if (starts.jobs.empty()) return;
   }
-  // Something happened: the next period has work.
+  // Something happened, so the next period has work to do.
   const std::int64_t step = std::max<std::int64_t>(1, bounds_.interval.ns());
   next_ = SimTime::nanoseconds((view.now.ns() / step + 1) * step);
 }

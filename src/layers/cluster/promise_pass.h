@@ -1,16 +1,15 @@
 // Backfill with a promise for every waiting job: conservative, and Slurm's periodic one.
 //
-// conservative: a job is promised the earliest place that delays no promise made before; when a job
-// ends early or a node comes back, promises are looked at again in the order of the queue and move
-// only forward. slurm: between its periods jobs start in order until one of their partition finds
-// no room; every bf_interval, where something changed, the first bf_max_job_test jobs are given the
-// earliest places within bf_window, from nothing, times cut to bf_resolution; those whose time is
-// now start (slurm.conf, sched/backfill; read for 22.05). A limit counts as nodes do: who lacks one
-// closes it for those behind it, as Slurm does with assoc_limit_stop.
-// Windows of reservations are closed in what is looked ahead at, for each job that they bar, as far
-// as kWindowsAhead.
-// Not modelled of Slurm: bf_max_time and yields, node weights, and that it forgets promises
-// beyond bf_window silently, which here means the job is not promised anything either.
+// conservative: each job is promised the earliest place that delays no earlier promise. When a job
+// ends early or a node comes back, promises are revised in queue order and can only move forward.
+// slurm: between periods, jobs start in order until one of their partition finds no room. Every
+// bf_interval, if something changed, the first bf_max_job_test jobs get the earliest places within
+// bf_window, planned from scratch with times rounded to bf_resolution; those whose time is now
+// start (slurm.conf, sched/backfill; read for 22.05). Limits are treated like nodes: a job that
+// lacks a limit closes it for the jobs behind it, as Slurm does with assoc_limit_stop.
+// When looking ahead, reservation windows up to kWindowsAhead are closed to each job that they bar.
+// Not modelled of Slurm: bf_max_time and yields, node weights, and dropping promises beyond
+// bf_window; here such a job gets no promise.
 #pragma once
 
 #include <vector>
@@ -23,7 +22,8 @@ namespace orrery::cluster {
 class ConservativePass final : public QueuePolicy {
  public:
   void decide(const QueueView& view, NodePool& pool, Starts& starts) override;
-  // Promises fall due between events where an end was expected and came early on other nodes.
+  // A promise may come due between events if a job was expected to end but ended early on other
+  // nodes.
   sim::SimTime wake() const override { return next_due_; }
   sim::SimTime promised(JobIndex job) const override;
 
@@ -41,7 +41,7 @@ class ConservativePass final : public QueuePolicy {
   void start_due(const QueueView& view, NodePool& pool, Starts& starts);
 
   FreeProfile profile_;
-  std::vector<Kept> kept_;  // by job index
+  std::vector<Kept> kept_;  // indexed by job
   std::vector<NodeShare> where_;
   bool is_built_ = false;
   std::uint64_t surprises_ = 0;
@@ -64,13 +64,13 @@ class SlurmPass final : public QueuePolicy {
   PeriodicBounds bounds_;
   FreeProfile profile_;
   std::vector<NodeShare> where_;
-  std::vector<std::uint8_t> blocked_;  // partitions of this pass
-  LimitRoom room_;                     // likewise
+  std::vector<std::uint8_t> blocked_;  // partitions blocked in this pass
+  LimitRoom room_;                     // limits left in this pass
   struct Expected {
     JobIndex job = 0;
     sim::SimTime at;
   };
-  std::vector<Expected> expected_;  // of the last look ahead
+  std::vector<Expected> expected_;  // expected at the last look ahead
   sim::SimTime next_ = sim::SimTime::never();
 };
 

@@ -23,7 +23,7 @@ using sim::SimTime;
 
 using Begun = std::vector<JobIndex>;
 
-// A queue that a test moves through time by hand.
+// A queue that a test steps through time by hand.
 struct Line {
   Line(NodePool nodes, std::unique_ptr<QueuePolicy> p)
       : pool(std::move(nodes)), policy(std::move(p)) {}
@@ -80,8 +80,8 @@ struct Line {
 std::unique_ptr<QueuePolicy> conservative() { return std::make_unique<ConservativePass>(); }
 
 // 10 GPUs, 6 run until t=100. A (8 GPUs, 50 s) is promised t=100, B (6, 50 s) t=150, C (4, 120 s)
-// the four that B leaves at t=150. D (2, 130 s) starts now: A leaves it two until it ends. E (2,
-// 140 s) finds D and A in its way at t=100, B and C at t=150.
+// gets the four that B leaves at t=150. D (2, 130 s) starts now, because A leaves it two until it
+// ends. E (2, 140 s) would conflict with D and A at t=100, and with B and C at t=150.
 TEST(Conservative, conservative_backfill_of_a_small_queue) {
   Line q(NodePool({10}), conservative());
   q.run(6, 100);
@@ -93,18 +93,18 @@ TEST(Conservative, conservative_backfill_of_a_small_queue) {
   EXPECT_EQ(q.decide(0), Begun{d});
   EXPECT_EQ(q.policy->promised(a), at_s(100));
   EXPECT_EQ(q.policy->promised(b), at_s(150));
-  EXPECT_EQ(q.policy->promised(c), at_s(150));  // 10 - 6 of B leaves 4
+  EXPECT_EQ(q.policy->promised(c), at_s(150));  // 10 - 6 for B leaves 4
   EXPECT_EQ(q.policy->promised(e), at_s(200));
 }
 
-// What EASY does not promise: job B. EASY lets C delay it, conservative does not.
-TEST(Conservative, keeps_the_seconds_promise_too) {
+// EASY makes no promise to job B and lets C delay it; conservative does not.
+TEST(Conservative, second_job_keeps_its_promise_too) {
   const auto scene = [](std::unique_ptr<QueuePolicy> policy) {
     Line q(NodePool({10}), std::move(policy));
     q.run(5, 100);   // 5 are free
     q.wait(6, 50);   // A: at t=100, surplus 4
     q.wait(10, 10);  // B: at t=150
-    q.wait(4, 500);  // C: within A's surplus, but in B's way
+    q.wait(4, 500);  // C: within A's surplus, but it would delay B
     return q.decide(0);
   };
   EXPECT_EQ(scene(std::make_unique<QueuePass>(BackfillVariant::easy)), Begun{3});
@@ -112,7 +112,8 @@ TEST(Conservative, keeps_the_seconds_promise_too) {
 }
 
 // An early end moves promises forward, never back. 4 GPUs: 4 run until t=100. A (3, 100 s) at
-// t=100, B (4, 10 s) at t=200, C (1, 100 s) beside A at t=100. At t=50 all is free: A and C start.
+// t=100, B (4, 10 s) at t=200, C (1, 100 s) beside A at t=100. At t=50 everything is free: A and C
+// start.
 TEST(Conservative, early_end_moves_promises_forward) {
   Line q(NodePool({4}), conservative());
   q.run(4, 100);
@@ -132,15 +133,15 @@ TEST(Conservative, places_node_by_node) {
   q.run(4, 100);                      // node 0
   q.run(2, 50);                       // node 1
   const JobIndex a = q.wait(4, 100);  // node 1 at t=50
-  const JobIndex b = q.wait(2, 50);   // before it on node 1
-  const JobIndex c = q.wait(2, 51);   // a second too long there: node 0 at t=100
+  const JobIndex b = q.wait(2, 50);   // before A on node 1
+  const JobIndex c = q.wait(2, 51);   // a second too long for that: node 0 at t=100
   EXPECT_EQ(q.decide(0), Begun{b});
   EXPECT_EQ(q.policy->promised(a), at_s(50));
   EXPECT_EQ(q.policy->promised(c), at_s(100));
 }
 
-// A (8 on nodes 0 and 1) is promised t=100. Node 0 is lost: A needs node 2, at t=500, and what it
-// was promised on node 1 is another's. B finds it there at t=100.
+// A (8 on nodes 0 and 1) is promised t=100. Node 0 is lost: A needs node 2, at t=500, and its
+// promised share of node 1 becomes available to others. B gets it at t=100.
 TEST(Conservative, gang_that_lost_a_node_loses_its_promise) {
   Line q(NodePool({4, 4, 4}), conservative());
   q.run(4, 100);
@@ -158,7 +159,7 @@ TEST(Conservative, gang_that_lost_a_node_loses_its_promise) {
   EXPECT_EQ(q.policy->promised(b), at_s(100));
 }
 
-// Who runs past its limit may end at any moment, a second from now; its GPUs are not free.
+// A job past its limit may end at any moment, counted as a second from now; its GPUs are not free.
 TEST(Conservative, due_promise_slips_while_its_gpus_are_used) {
   Line q(NodePool({4}), conservative());
   q.run(4, 100);
@@ -173,7 +174,7 @@ TEST(Conservative, due_promise_slips_while_its_gpus_are_used) {
   EXPECT_TRUE(q.policy->wake().is_never());
 }
 
-// An index that is used again names another job: the promise was not its own.
+// A reused index names another job, to which the promise does not apply.
 TEST(Conservative, promise_belongs_to_the_job_not_its_id) {
   Line q(NodePool({4}), conservative());
   q.run(4, 100);
@@ -181,7 +182,7 @@ TEST(Conservative, promise_belongs_to_the_job_not_its_id) {
   const JobIndex b = q.wait(4, 50);
   q.decide(0);
   EXPECT_EQ(q.policy->promised(b), at_s(150));
-  q.jobs[a].submitted = at_s(10);  // a was taken away; this came in its stead, behind b
+  q.jobs[a].submitted = at_s(10);  // a was removed; this job got its index, behind b
   std::swap(q.waiting[0], q.waiting[1]);
   ++q.surprises;
   q.decide(20);
@@ -207,7 +208,7 @@ TEST(Slurm, tests_no_more_jobs_than_its_bound) {
   q.run(6, 600);
   q.wait(8, 300);
   q.wait(8, 300);
-  q.wait(1, 60);  // would fit, but is third
+  q.wait(1, 60);  // would fit, but is the third
   q.decide(0);
   EXPECT_EQ(q.decide(30), Begun{});
   const JobIndex second = q.wait(1, 60);
@@ -216,7 +217,7 @@ TEST(Slurm, tests_no_more_jobs_than_its_bound) {
   EXPECT_EQ(q.decide(90), Begun{second});
 }
 
-// A head that starts beyond bf_window is promised nothing: a long job takes its place.
+// A head that would start beyond bf_window gets no promise, so a long job takes its place.
 TEST(Slurm, promises_nothing_beyond_its_window) {
   for (const bool is_within : {true, false}) {
     PeriodicBounds bounds;
@@ -230,8 +231,8 @@ TEST(Slurm, promises_nothing_beyond_its_window) {
   }
 }
 
-// Ends are cut down to bf_resolution: one at t=100 counts as t=60, so that the head is promised
-// t=60 and a job that would end at t=90 is in its way.
+// Ends are rounded down to bf_resolution: t=100 counts as t=60, so the head is promised t=60, and a
+// job that would end at t=90 would delay it.
 TEST(Slurm, cuts_times_to_its_grid) {
   for (const int resolution : {60, 1}) {
     PeriodicBounds bounds;
@@ -245,9 +246,9 @@ TEST(Slurm, cuts_times_to_its_grid) {
   }
 }
 
-// Both nodes are closed from t=100 for 50 s, every 200 s. Eight GPUs for 120 s fit between two
+// Both nodes are closed for 50 s from t=100, every 200 s. Eight GPUs for 120 s fit between two
 // windows; a guest and a job that stays start at once.
-TEST(PromisePass, promise_lies_between_windows) {
+TEST(PromisePass, promise_falls_between_windows) {
   const auto scene = [](int limit, bool stays, std::uint64_t guest_of) {
     NodeScene s{NodePool({4, 4})};
     s.book.add(window({0b11}, 100, 50, 200));
@@ -264,7 +265,7 @@ TEST(PromisePass, promise_lies_between_windows) {
   EXPECT_EQ(scene(101, false, 2), at_s(150)) << "of another";
 }
 
-// While a window is open, one who stays waits for its end.
+// While a window is open, a job that stays waits for its end.
 TEST(PromisePass, job_that_stays_waits_for_an_open_window) {
   NodeScene s{NodePool({4, 4})};
   s.book.add(window({0b01}, 0, 50, 100));
@@ -277,7 +278,7 @@ TEST(PromisePass, job_that_stays_waits_for_an_open_window) {
   EXPECT_EQ(s.decide(pass, 50), Who{job});
 }
 
-// Windows are looked at for two days; one that begins later does not bar yet.
+// Windows within two days are considered; a later one does not bar yet.
 TEST(PromisePass, windows_beyond_two_days_are_ignored) {
   const auto starts = [](int begin) {
     NodeScene s{NodePool({4, 4})};
@@ -315,7 +316,8 @@ TEST(PromisePass, overrunning_job_is_expected_to_end_in_a_second) {
   EXPECT_EQ(pass.promised(job), at_s(62));
 }
 
-// A later arrival with nothing unforeseen between is promised its own place, with its GPUs.
+// A job that arrives later, with nothing unforeseen in between, is promised its own place with its
+// own GPUs.
 TEST(PromisePass, later_job_gets_its_own_gpus) {
   NodeScene s{NodePool({4})};
   s.run(1, 60);
@@ -331,7 +333,7 @@ TEST(PromisePass, later_job_gets_its_own_gpus) {
   EXPECT_TRUE(pass.promised(late).is_never()) << "it has started";
 }
 
-// Of a gate that leaves `left` and may refuse all.
+// A gate that leaves `left` and may refuse everything.
 struct OneLimit final : StartGate {
   bool admits(const QueuedJob& job) const override { return is_open && job.ask.gpus <= left; }
   void started(const QueuedJob& job) override { left -= job.ask.gpus; }
@@ -361,7 +363,7 @@ TEST(PromisePass, gate_is_asked_at_every_pass) {
   EXPECT_EQ(gate.left, 0);
 }
 
-// Its place and its limit are there, and the gate refuses: nothing to wake for.
+// Place and limit are available but the gate refuses: there is nothing to wake for.
 TEST(PromisePass, refused_job_schedules_no_wake) {
   OneLimit gate;
   gate.left = 8;
@@ -389,7 +391,7 @@ TEST(PromisePass, full_partition_holds_back_only_its_jobs) {
 }
 
 // 4 GPUs, 2 busy until t=600. The head (4) is due then; B (2, 540 s) starts at the period, and C
-// (2, 30 s) finds room when B ends. When the first ends early, all are expected anew.
+// (2, 30 s) finds room when B ends. When the first job ends early, all times are computed again.
 TEST(PromisePass, backfill_period_counts_jobs_it_starts) {
   NodeScene s{NodePool({4})};
   const JobIndex first = s.run(2, 600);
@@ -399,7 +401,7 @@ TEST(PromisePass, backfill_period_counts_jobs_it_starts) {
   SlurmPass pass({});
   EXPECT_EQ(s.decide(pass, 0), Who{});
   EXPECT_EQ(pass.wake(), at_s(30));
-  EXPECT_EQ(s.decide(pass, 30), Who{b});  // until t=570, which is cut to 540
+  EXPECT_EQ(s.decide(pass, 30), Who{b});  // until t=570, which is rounded to 540
   EXPECT_EQ(pass.promised(head), at_s(600));
   EXPECT_EQ(pass.promised(c), at_s(540));
   EXPECT_EQ(pass.wake(), at_s(60));
@@ -430,8 +432,8 @@ TEST(PromisePass, backfill_period_tests_a_limited_number_of_jobs) {
   EXPECT_EQ(promised({.window = at_s(629)}), (std::vector<SimTime>{at_s(600), never, never}));
 }
 
-// At 30 s the queue looks ahead. Without a grid the head is promised the end at 95 s, and what ends
-// by then passes it; on a grid of a minute the end is taken to be at 60 s.
+// At 30 s the queue looks ahead. Without a grid the head is promised the end at 95 s, and jobs that
+// end by then may overtake it; on a grid of a minute the end counts as 60 s.
 TEST(PromisePass, zero_resolution_keeps_exact_times) {
   const auto look = [](int resolution, int limit) {
     CountedTurn line;
@@ -451,8 +453,9 @@ TEST(PromisePass, zero_resolution_keeps_exact_times) {
   EXPECT_EQ(look(60, 31), Who{});
 }
 
-// Ten GPUs, of which three never come back and four at 100 s. The first wants eight, which nobody
-// can promise; the second six, at 100 s with one to spare: two for 200 s would be in its way.
+// Ten GPUs, of which three never come back and four do at 100 s. The first job wants eight, which
+// cannot be promised; the second wants six, at 100 s with one to spare: a job of two for 200 s
+// would delay it.
 TEST(PromisePass, job_without_a_promise_does_not_become_the_head) {
   for (const bool is_plain : {true, false}) {
     SeldomScene s{is_plain ? NodePool({10}) : NodePool({10, 0})};
@@ -471,8 +474,8 @@ TEST(PromisePass, job_without_a_promise_does_not_become_the_head) {
   }
 }
 
-// The head wants four whole GPUs at 100 s. Of the second's limit nothing is left: however short it
-// is it does not start; the third's has room.
+// The head wants four whole GPUs at 100 s. The second job's limit is used up, so it does not start,
+// however short it is; the third's has room.
 TEST(PromisePass, job_without_quota_does_not_pass) {
   for (const bool is_plain : {true, false}) {
     QuotaGate gate;
@@ -489,8 +492,8 @@ TEST(PromisePass, job_without_quota_does_not_pass) {
   }
 }
 
-// The head would fit and lacks a limit; the one behind it is too large to start whatever is
-// promised, so that nothing is.
+// The head would fit but lacks a limit. The job behind it is too large to start in any case, so no
+// promise is made.
 TEST(PromisePass, no_promise_without_backfill_candidates) {
   QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 5});

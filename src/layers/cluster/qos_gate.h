@@ -1,10 +1,10 @@
-// Qualities of service at the moment of a start, in front of quotas: how many nodes all jobs of a
-// QOS hold (Slurm's GrpTRES), how many nodes and how many jobs one user has there (MaxTRESPerUser,
+// Limits of qualities of service, checked before quotas when a job starts: how many nodes all jobs
+// of a QOS hold (Slurm's GrpTRES), and how many nodes and jobs one user has in it (MaxTRESPerUser,
 // MaxJobsPerUser).
 //
-// A job that lacks only what its user may have is passed over and holds nobody back, as Slurm does;
-// one that lacks room in its QOS keeps its place (start_gate.h). A job of part of a node counts as
-// one node, so two on the same count as two.
+// A job that only exceeds its user's limit is skipped and delays no other job, as in Slurm; a job
+// that exceeds its QOS's limit keeps its place in the queue (start_gate.h). A job on part of a node
+// counts as one node, so two on the same node count as two.
 #pragma once
 
 #include <map>
@@ -23,14 +23,14 @@ struct QosLimits {
 
 class QosGate final : public StartGate {
  public:
-  // What comes behind it outlives it.
+  // `behind`, the next gate to ask, must outlive this one.
   QosGate(StartGate& behind, int slots_per_node) : behind_(behind), slots_(slots_per_node) {}
 
-  // Gives the QOS's number, from 1 on.
+  // Adds a QOS and returns its number, starting at 1.
   int add(const QosLimits& limits);
-  // Of a user of a QOS.
+  // Returns the number of a user's seat in a QOS.
   std::uint32_t seat_of(int qos, std::uint64_t user);
-  // Whether a job of so many GPUs could start with nobody else there.
+  // Returns true if a job of `gpus` GPUs could start with no other job in the QOS.
   bool could_admit(int qos, int gpus) const;
 
   bool admits(const QueuedJob& job) const override;
@@ -49,7 +49,7 @@ class QosGate final : public StartGate {
   };
   struct Kind {
     QosLimits limits;
-    int nodes = 0;  // in use
+    int nodes = 0;  // nodes in use
   };
 
   int nodes_of(int gpus) const { return (gpus + slots_ - 1) / slots_; }
@@ -58,7 +58,7 @@ class QosGate final : public StartGate {
 
   StartGate& behind_;
   int slots_;
-  std::vector<Kind> all_;  // by number - 1
+  std::vector<Kind> all_;  // indexed by QOS number - 1
   std::vector<Seat> seats_;
   std::map<std::pair<int, std::uint64_t>, std::uint32_t> seat_of_user_;
 };

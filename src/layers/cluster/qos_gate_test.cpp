@@ -38,11 +38,11 @@ TEST(QosGate, counts_nodes_and_jobs_of_a_user_and_nodes_of_all) {
   const QueuedJob wide = q.job(q.normal, 7, 24);  // three nodes
   EXPECT_TRUE(q.gate.admits(wide));
   q.gate.started(wide);
-  EXPECT_FALSE(q.gate.admits(q.job(q.normal, 7, 16)));  // five of four
+  EXPECT_FALSE(q.gate.admits(q.job(q.normal, 7, 16)));  // five nodes of four
   EXPECT_TRUE(q.gate.passes_over(q.job(q.normal, 7, 16)));
   EXPECT_TRUE(q.gate.admits(q.job(q.normal, 7, 8)));
   EXPECT_TRUE(q.gate.admits(q.job(q.normal, 8, 24)));   // another user: six of six
-  EXPECT_FALSE(q.gate.admits(q.job(q.normal, 8, 25)));  // four nodes, seven of six
+  EXPECT_FALSE(q.gate.admits(q.job(q.normal, 8, 25)));  // four nodes would make seven of six
   EXPECT_FALSE(q.gate.passes_over(q.job(q.normal, 8, 25)));
   EXPECT_TRUE(q.gate.admits(q.job(q.free, 7, 40)));
   q.gate.ended(wide);
@@ -77,8 +77,8 @@ TEST(QosGate, room_agrees_with_the_gate) {
   }
 }
 
-// A user at the limit does not have the one promise of EASY: the wide job of another has it.
-TEST(QosGate, user_at_the_limit_holds_nobody_back) {
+// A user at the limit does not get EASY's one promise; another user's wide job gets it.
+TEST(QosGate, user_at_the_limit_delays_no_other) {
   for (const BackfillVariant variant : {BackfillVariant::easy, BackfillVariant::slurm}) {
     TwoQos q;
     NodePool pool({8, 8});
@@ -91,9 +91,9 @@ TEST(QosGate, user_at_the_limit_holds_nobody_back) {
       q.gate.started(jobs[j]);
       running.push_back({.end = sim::SimTime::from(hours(1)), .job = j});
     }
-    jobs.push_back(q.job(q.normal, 7, 1));   // at the limit
+    jobs.push_back(q.job(q.normal, 7, 1));   // user at the limit
     jobs.push_back(q.job(q.normal, 8, 16));  // wide: both nodes
-    jobs.push_back(q.job(q.normal, 9, 8));   // would take the second for too long
+    jobs.push_back(q.job(q.normal, 9, 8));   // would use the second node for too long
     jobs.back().limit = sim::SimTime::from(hours(2));
     const std::vector<JobIndex> waiting{3, 4, 5};
     const auto policy = make_policy(variant, {});
@@ -107,7 +107,7 @@ TEST(QosGate, user_at_the_limit_holds_nobody_back) {
   }
 }
 
-// A gate in front of quotas has their limits, one of each QOS and two of each of its users.
+// A gate in front of quotas has their limits plus one per QOS and two per user of a QOS.
 TEST(QosGate, qos_limits_follow_quota_limits) {
   QuotaGate quotas;
   quotas.add_group(0, {.tenant = "a", .guaranteed = 100});
@@ -123,7 +123,7 @@ TEST(QosGate, qos_limits_follow_quota_limits) {
   const std::uint32_t bob = gate.seat_of(first, 8);
   EXPECT_EQ(gate.seat_of(first, 7), ann);
   EXPECT_EQ(gate.limits(), behind + 2 + 4);
-  QueuedJob job{.ask = {.gpus = 9}};  // two nodes of eight
+  QueuedJob job{.ask = {.gpus = 9}};  // needs two nodes of eight
   job.qos = static_cast<std::uint16_t>(first);
   job.qos_seat = bob;
   gate.started(job);
@@ -144,7 +144,7 @@ TEST(QosGate, qos_limits_follow_quota_limits) {
   EXPECT_EQ(own, (std::vector<std::pair<std::uint32_t, double>>{
                      {at, 2.0}, {at + 4, 2.0}, {at + 5, 1.0}}));
   EXPECT_FALSE(gate.passes_over(job));
-  job.ask.gpus = 17;  // three nodes: two are left of Bob's
+  job.ask.gpus = 17;  // three nodes, but Bob has two left
   EXPECT_TRUE(gate.passes_over(job));
   EXPECT_FALSE(gate.admits(job));
   job.qos_seat = ann;

@@ -50,7 +50,7 @@ bool Queue::comes_before(JobIndex a, JobIndex b) const {
   return jobs_[a].priority > jobs_[b].priority;
 }
 
-// Equals keep the order in which they came; most jobs go to the end.
+// Jobs of equal rank keep their order of arrival; most jobs go to the end.
 void Queue::enqueue(JobIndex job) {
   auto at = waiting_.end();
   const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
@@ -73,7 +73,7 @@ void Queue::decide_later() {
 
 void Queue::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
   if (kind == kEligible) {
-    // What a policy had promised it before its first start holds no more.
+    // Anything promised to the job before its first start no longer holds.
     ++surprises_;
     return enqueue(static_cast<JobIndex>(data));
   }
@@ -106,7 +106,7 @@ void Queue::decide() {
   set_alarm();
 }
 
-// The first jobs of a higher tier that found no room take it from lower ones, and start at once.
+// The first jobs of a higher tier that found no room preempt jobs of lower tiers and start at once.
 void Queue::preempt_for_waiting() {
   while (waiting() > 0) {
     const auto asks = std::ranges::find_if(waiting_jobs(), [this](JobIndex j) {
@@ -128,7 +128,7 @@ void Queue::preempt_for_waiting() {
   }
 }
 
-// A policy that has promised a time looks again when it comes.
+// A policy that promised a time decides again at that time.
 void Queue::set_alarm() {
   const sim::SimTime wake = policy_->wake();
   if (wake == alarm_at_ || wake <= kernel_.now()) return;
@@ -142,15 +142,15 @@ void Queue::await_window() {
   if (!next.is_never()) kernel_.schedule(next, sim::EventRank::control, *this, kWindow);
 }
 
-// A window opens or ends: whoever is on its nodes and may not be there is put back, and those that
-// wait are looked at.
+// A reservation window opens or ends: jobs on its nodes that may not be there are requeued, and the
+// waiting jobs are considered again.
 void Queue::clear_reserved() {
   ++surprises_;
   std::vector<JobIndex> barred;
   for (const RunningEnd& end : running_) {
     const QueuedJob& job = jobs_[end.job];
     QueuedJob now = {.guest_of = job.guest_of};
-    now.stays = true;  // whatever its limit: it is there now
+    now.stays = true;  // its limit does not matter, because it is already running there
     if (!options_.reservations.is_open(now, job.shares, kernel_.now())) barred.push_back(end.job);
   }
   for (const JobIndex job : barred) {
@@ -173,14 +173,16 @@ void Queue::drop_started(const Starts& starts) {
                                   [this](JobIndex j) { return states_[j] == State::running; }),
                    waiting_.end());
   }
-  // What was started from the front is cut off when it is the larger part, so each is moved once.
+  // Started jobs are cut off the front only when they are the larger part, so each entry is moved
+  // once on average.
   if (first_ * 2 > waiting_.size()) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }
 }
 
-// All books are kept before anybody is told: a port may submit or cancel within its call.
+// All records are updated before any port is called, because a port may submit or cancel during its
+// call.
 void Queue::apply(const Starts& starts) {
   for (const Starts::One& one : starts.jobs) {
     QueuedJob& job = jobs_[one.job];
@@ -193,7 +195,7 @@ void Queue::apply(const Starts& starts) {
   }
   running_count_ += starts.jobs.size();
   drop_started(starts);
-  // Who is told of a start may have others decided, which makes `starts_` anew.
+  // A port that is notified of a start may cause further decisions, which rebuild `starts_`.
   // NOLINTNEXTLINE(modernize-loop-convert)
   for (std::size_t i = 0; i < starts_.jobs.size(); ++i) {
     const JobIndex job = starts_.jobs[i].job;
@@ -267,7 +269,7 @@ void Queue::keep_only(JobIndex index, std::vector<NodeShare> kept) {
 bool Queue::extend(JobIndex index, const GpuAsk& more, std::vector<NodeShare>& where) {
   assert(states_[index] == State::running);
   QueuedJob& job = jobs_[index];
-  // As if it started anew, whole: it is one job, before and after.
+  // To the gate, the job ends and starts again at its new size; it stays one job.
   if (options_.gate != nullptr) options_.gate->ended(job);
   job.ask.gpus += more.gpus;
   const bool is_admitted = options_.gate == nullptr || options_.gate->admits(job);
@@ -298,7 +300,7 @@ void Queue::node_down(int node) {
   if (!pool_.is_up(node)) return;
   pool_.set_up(node, false);
   ++surprises_;
-  // Whoever is told of a stop may take another node down before this is through.
+  // A port that is notified of a stop may take another node down before this loop ends.
   std::vector<JobIndex> hit;
   jobs_on(node, hit);
   for (const JobIndex job : hit) {

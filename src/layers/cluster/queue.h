@@ -1,15 +1,16 @@
-// The queue of a fleet in simulated time: jobs come, wait, start on named GPUs, end, are put back.
+// The queue of a fleet in simulated time: jobs arrive, wait, start on named GPUs, end, and are
+// requeued.
 //
-// It holds the nodes and drives cluster/'s policies: once at the end of every instant at which
+// It owns the nodes and calls the policies of cluster/ once at the end of every instant at which
 // something changed (EventRank::settle), so that jobs that end together free their GPUs together.
-// Whoever submits a job is told at once when it can never start, and through its port when it
-// starts and where, and when it loses its place. The queue does not know how long a job runs: its
-// owner calls finish(). A job's index is its name until it has finished or was cancelled; then the
-// index may be used again. Nothing is allocated in the steady state: jobs, their places and the
+// submit() says at once if a job can never start. The job's port is called when the job starts,
+// with its place, and when it loses its place. The queue does not know how long a job runs: its
+// owner calls finish(). A job's index identifies it until it has finished or was cancelled; then
+// the index may be reused. In the steady state nothing is allocated: jobs, their places and the
 // lists keep their memory.
 //
-// What the port may do inside a call: submit, finish, cancel, anything; decisions that follow are
-// made at the end of the same instant.
+// A port may call submit, finish, cancel or anything else during its call; the decisions that
+// follow are made at the end of the same instant.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +35,16 @@ inline constexpr Word<StopCause> kStopCauseWords[] = {{StopCause::preempted, "pr
                                                       {StopCause::reserved, "reserved"}};
 constexpr WordTable<StopCause> words_of(StopCause) { return kStopCauseWords; }
 
-// What the queue tells the owner of a job. `tag` is the owner's own.
+// Notifies the owner of a job. `tag` is the owner's own.
 class QueuePort {
  public:
-  // It runs from now on, on these GPUs; the span lives only during the call.
+  // The job runs from now on, on these GPUs. The span is valid only during the call.
   virtual void job_started(JobIndex job, std::uint64_t tag, std::span<const NodeShare> where) = 0;
-  // Its GPUs are gone at this instant. It is back in the queue, behind its requeue delay; an owner
-  // that does not want that calls cancel().
+  // The job lost its GPUs at this instant. It is back in the queue, after its requeue delay; an
+  // owner that does not want that calls cancel().
   virtual void job_stopped(JobIndex job, std::uint64_t tag, StopCause cause) = 0;
-  // A node of it is gone. What it goes on with, of what it holds; nothing: it stops.
+  // The job lost a node. Returns the shares, of those it holds, with which it continues; empty to
+  // stop.
   virtual std::vector<NodeShare> job_lost_node(JobIndex, std::uint64_t /*tag*/, int /*node*/) {
     return {};
   }
@@ -53,27 +55,28 @@ class QueuePort {
 
 struct JobRequest {
   GpuAsk ask;
-  sim::SimTime limit;   // the owner's estimate of the run time, at the most
-  int tier = 0;         // higher goes before all lower ones, and may preempt them
-  double priority = 0;  // within a tier; equals in the order they came
+  sim::SimTime limit;   // the owner's estimate of the maximum run time
+  int tier = 0;         // higher tiers come before all lower ones, and may preempt them
+  double priority = 0;  // within a tier; ties in order of arrival
   int partition = 0;
-  int group = 0;  // of quotas
+  int group = 0;  // quota group
   int qos = 0;    // 0: none
   std::uint32_t qos_seat = 0;
   std::uint32_t user = 0;
-  bool stays = false;          // it has no limit that counts: a reservation that begins stops it
-  std::uint64_t guest_of = 0;  // a bit for each reservation that it may use
+  bool stays = false;          // no time limit counts: a reservation that begins stops it
+  std::uint64_t guest_of = 0;  // one bit per reservation that it may use
   std::uint64_t tag = 0;
 };
 
 struct QueueOptions {
   BackfillVariant backfill = BackfillVariant::easy;
-  PeriodicBounds periodic{};           // of the slurm variant
-  std::vector<NodeMask> partitions{};  // none: one that has every node
+  PeriodicBounds periodic{};           // parameters of the slurm variant
+  std::vector<NodeMask> partitions{};  // empty: one partition with all nodes
   ReservationBook reservations{};
-  std::optional<PreemptionRules> preemption{};  // none: nobody is preempted
-  StartGate* gate = nullptr;                    // outlives the queue; none: all may start
-  Seconds requeue_delay;  // until a job that lost its place may start again (Slurm: about 120 s)
+  std::optional<PreemptionRules> preemption{};  // nullopt: no preemption
+  StartGate* gate = nullptr;                    // must outlive the queue; null: all may start
+  // Time before a job that lost its place may start again (Slurm: about 120 s).
+  Seconds requeue_delay;
 };
 
 class Queue final : public sim::EventHandler {
@@ -83,24 +86,24 @@ class Queue final : public sim::EventHandler {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  // None where the job can never start on this fleet.
+  // Submits a job; returns nullopt if it can never start on this fleet.
   std::optional<JobIndex> submit(const JobRequest& request);
-  void finish(JobIndex job);  // a running job gives back its GPUs and is gone
-  void cancel(JobIndex job);  // the same, wherever it stands
-  // A running job goes back into the queue.
+  void finish(JobIndex job);  // ends a running job and frees its GPUs
+  void cancel(JobIndex job);  // removes a job in any state and frees its GPUs
+  // Puts a running job back into the queue.
   void put_back(JobIndex job, StopCause cause);
-  // Running jobs with GPUs there, by their expected ends.
+  // Lists the running jobs with GPUs on the node, by expected end.
   void jobs_on(int node, std::vector<JobIndex>& jobs) const;
-  // A running job gets more GPUs beside those it has; false where none are free or admitted. Those
-  // that wait are not asked. `where` says which they are.
+  // Gives a running job more GPUs in addition to those it has, and fills in `where`. Returns false
+  // if none are free or admitted. Waiting jobs are not considered first.
   bool extend(JobIndex job, const GpuAsk& more, std::vector<NodeShare>& where);
-  // Jobs on the node lose all their GPUs, on other nodes too, and are requeued; those that can go
-  // on with fewer keep what they say.
+  // Takes a node down. Jobs on it lose all their GPUs, also those on other nodes, and are requeued,
+  // except jobs whose port says which shares they continue with.
   void node_down(int node);
   void node_up(int node);
-  // Something that the gate looks at has changed.
+  // Decides again, because something that the gate depends on has changed.
   void look_again() { decide_later(); }
-  // Of all that wait at once.
+  // Sets the priorities of all waiting jobs at once.
   void set_priorities(const std::function<double(JobIndex)>& priority);
 
   const NodePool& pool() const { return pool_; }
@@ -110,10 +113,10 @@ class Queue final : public sim::EventHandler {
   std::span<const JobIndex> waiting_jobs() const { return std::span(waiting_).subspan(first_); }
   std::uint64_t tag(JobIndex job) const { return tags_[job]; }
   std::size_t running() const { return running_count_; }
-  // Jobs that a reservation stopped.
+  // Number of jobs stopped because a reservation began.
   std::uint64_t stopped_for_reservations() const { return stopped_for_reservations_; }
   std::span<const RunningEnd> running_jobs() const { return running_; }
-  // Why a waiting job waits, and what would start it.
+  // Returns why a waiting job waits, and what would start it.
   WaitAnswer why(JobIndex job) const;
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
@@ -149,11 +152,11 @@ class Queue final : public sim::EventHandler {
   std::vector<QueuedJob> jobs_;
   std::vector<State> states_;
   std::vector<std::uint64_t> tags_;
-  std::vector<sim::TimerId> timers_;  // of delayed jobs
+  std::vector<sim::TimerId> timers_;  // one per delayed job
   std::vector<JobIndex> unused_;
-  std::vector<JobIndex> waiting_;  // from first_ on, by priority
+  std::vector<JobIndex> waiting_;  // valid from first_ on, by priority
   std::size_t first_ = 0;
-  std::vector<RunningEnd> running_;  // by end
+  std::vector<RunningEnd> running_;  // sorted by expected end
   std::size_t running_count_ = 0;
   Starts starts_;
   std::vector<NodeShare> where_;

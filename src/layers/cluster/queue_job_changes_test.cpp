@@ -1,5 +1,5 @@
-// What happens to jobs after they are submitted: cancels, requeues, early ends, shrinking, reuse of
-// their numbers.
+// What happens to jobs after they are submitted: cancels, requeues, early ends, shrinking, and
+// reuse of their numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 using sim::SimTime;
 
-// Writes down what it is told; keeps shares of a lost node's job where it is asked to.
-struct Told final : QueuePort {
+// Records the calls it receives; keeps shares of a job that lost a node if the test asks for that.
+struct RecordingPort final : QueuePort {
   struct Start {
     JobIndex job = 0;
     std::uint64_t tag = 0;
@@ -60,7 +60,7 @@ struct QueueCase {
   }
 
   sim::Kernel kernel;
-  Told port;
+  RecordingPort port;
   Queue queue;
 };
 
@@ -167,8 +167,8 @@ TEST(QueueJobChanges, requeued_job_waits_its_delay) {
   EXPECT_EQ(c.port.starts.size(), 2u);
 }
 
-// A job that ends as soon as it starts was expected for 100 s: whoever waits for its GPUs is
-// promised them anew.
+// A job that ends as soon as it starts was expected to take 100 s, so jobs that wait for its GPUs
+// get new promises.
 TEST(QueueJobChanges, job_that_ends_at_its_start_is_a_surprise) {
   QueueCase c(NodePool({8}), {.backfill = BackfillVariant::conservative});
   c.port.ends_at_once = true;
@@ -217,7 +217,7 @@ TEST(QueueJobChanges, shrunk_job_returns_the_rest) {
   EXPECT_EQ(left, (std::vector<double>{24, 24}));
 }
 
-// Admits nobody until it is opened, and tells nobody that it was.
+// Admits no job until it is opened, and gives no notice when it is.
 struct Door final : StartGate {
   bool admits(const QueuedJob&) const override { return is_open; }
   void started(const QueuedJob&) override {}

@@ -18,8 +18,8 @@ using sim::SimTime;
 
 SimTime clock_at(double s) { return SimTime::from(seconds(s)); }
 
-// Runs jobs that last as long as they are told, and keeps the books that the queue should keep:
-// who has which GPU, who started, stopped and finished how often.
+// Runs jobs for given times, and keeps the records that the queue should keep: which job has which
+// GPU, and how often each started, stopped and finished.
 class Owner final : public QueuePort, public sim::EventHandler {
  public:
   struct Book {
@@ -101,7 +101,8 @@ class Owner final : public QueuePort, public sim::EventHandler {
   }
 
   Queue& queue() { return *queue_; }
-  JobRequest& ask(std::size_t job) { return asks_[job]; }  // before it comes
+  // To change a request before it is submitted.
+  JobRequest& ask(std::size_t job) { return asks_[job]; }
   const std::vector<Book>& books() const { return books_; }
   const std::vector<std::size_t>& order() const { return order_; }
   std::int64_t gpu_ns() const { return gpu_seconds_; }
@@ -137,7 +138,7 @@ TEST(Queue, jobs_that_end_together_free_their_gpus_together) {
   owner.add(0, 1, 100);
   owner.add(0, 1, 100);
   const auto wide = owner.add(1, 2, 10);
-  const auto narrow = owner.add(1, 1, 100);  // never sees the half-freed instant
+  const auto narrow = owner.add(1, 1, 100);  // never sees the instant at which only half is free
   kernel.run();
   EXPECT_EQ(owner.books()[wide].started, clock_at(100));
   EXPECT_EQ(owner.books()[narrow].started, clock_at(110));
@@ -154,7 +155,8 @@ TEST(Queue, priority_goes_first_and_equals_keep_their_order) {
   EXPECT_EQ(owner.order(), (std::vector<std::size_t>{0, c, a, b}));
 }
 
-// Whatever comes within an instant, be it the last of it, is there when the instant is decided.
+// A job submitted within an instant, even as its last event, is considered when the instant is
+// decided.
 TEST(Queue, decision_follows_all_events_of_its_instant) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({4}), under(BackfillVariant::easy));
@@ -166,8 +168,9 @@ TEST(Queue, decision_follows_all_events_of_its_instant) {
   EXPECT_EQ(owner.books()[low].started, clock_at(15));
 }
 
-// Node 0 is closed from 100 to 150 s. Who stays there is put back and starts again when it opens,
-// its delay past; a guest goes on; a job whose limit would reach into the window waits for its end.
+// Node 0 is closed from 100 to 150 s. A job that stays there is requeued and starts again when it
+// opens, after its delay; a guest continues; a job whose limit would reach into the window waits
+// for its end.
 TEST(Queue, window_requeues_jobs_that_may_not_stay) {
   for (const bool is_guest : {false, true}) {
     sim::Kernel kernel;
@@ -198,7 +201,7 @@ TEST(Queue, job_whose_limit_meets_a_window_waits_for_its_end) {
   Owner owner(kernel, NodePool({4, 4}), std::move(options));
   const auto other = owner.add(0, 4, 1000);
   const auto longer = owner.add(1, 4, 20, 101);
-  const auto shorter = owner.add(40, 2, 60);  // ends as the window opens
+  const auto shorter = owner.add(40, 2, 60);  // ends when the window opens
   kernel.run(clock_at(400));
   EXPECT_EQ(owner.books()[other].started, clock_at(0));
   EXPECT_EQ(owner.books()[other].held.front().node, 1);
@@ -247,13 +250,13 @@ TEST(Queue, higher_tier_preempts_a_lower_one) {
   kernel.run();
   EXPECT_EQ(owner.books()[urgent].started, clock_at(50));
   EXPECT_EQ(owner.books()[old].stops, 0);
-  EXPECT_EQ(owner.books()[young].stops, 1);  // it had done less
+  EXPECT_EQ(owner.books()[young].stops, 1);  // it had done less work
   EXPECT_EQ(owner.books()[young].started, clock_at(170));
   EXPECT_EQ(owner.books()[young].finishes, 1);
 }
 
-// A quota that is used up is no reason to wait where those that use it may be stopped. Who is of
-// another cohort is spared: its end would not help.
+// A used-up quota is no reason to wait if its users may be preempted. A job of another cohort is
+// spared, because its end would not help.
 TEST(Queue, higher_tier_takes_quota_from_a_lower_one) {
   sim::Kernel kernel;
   QuotaGate gate;
@@ -272,7 +275,7 @@ TEST(Queue, higher_tier_takes_quota_from_a_lower_one) {
   EXPECT_EQ(owner.books()[other].stops, 0);
 }
 
-// Who is at a limit of its user's own takes nobody's place; the next one does.
+// A job at its own user's limit preempts no other; the next job does.
 TEST(Queue, skipped_job_delays_no_other) {
   struct OwnLimit final : StartGate {
     bool admits(const QueuedJob& job) const override { return job.user != 7; }
@@ -299,7 +302,7 @@ TEST(Queue, skipped_job_delays_no_other) {
   EXPECT_EQ(owner.books()[low].stops + owner.books()[other].stops, 1);
 }
 
-// A job that goes on without a lost node keeps the rest, and its quota with it; then it takes more.
+// A job that continues without a lost node keeps the rest and its quota; then it gets more.
 TEST(Queue, job_may_shrink_and_grow) {
   class Elastic final : public QueuePort {
    public:
@@ -326,7 +329,7 @@ TEST(Queue, job_may_shrink_and_grow) {
   queue.node_down(1);
   EXPECT_FALSE(owner.is_stopped);
   EXPECT_EQ(queue.job(*job).ask.gpus, 16);
-  EXPECT_EQ(queue.pool().free_gpus(), 8);  // the fourth node's; the lost one has none
+  EXPECT_EQ(queue.pool().free_gpus(), 8);  // the fourth node's; the lost one counts for nothing
   std::vector<NodeShare> where;
   EXPECT_FALSE(queue.extend(*job, {.gpus = 16, .per_node = 8}, where));  // beyond its quota
   EXPECT_TRUE(queue.extend(*job, {.gpus = 8, .per_node = 8}, where));
@@ -339,7 +342,7 @@ TEST(Queue, job_may_shrink_and_grow) {
   EXPECT_TRUE(gate.admits({.ask = {.gpus = 24}}));
 }
 
-// Nodes are free and the quota is not: it says so, and when.
+// Nodes are free but the quota is used up: the answer says so, and until when.
 TEST(Queue, exhausted_quota_is_reported) {
   sim::Kernel kernel;
   QuotaGate gate;
@@ -381,8 +384,8 @@ TEST(Queue, reason_of_waiting_is_reported) {
       << to_text(why(narrow), clock_at(2));
 }
 
-// Random jobs and faults under every variant and rule: no GPU twice, gangs whole (checked in
-// Owner), no job lost or finished twice, GPU-seconds conserved.
+// Random jobs and faults under every variant and rule: no GPU is used twice, gangs are whole
+// (checked in Owner), no job is lost or finished twice, GPU-seconds are conserved.
 TEST(Queue, ledger_stays_sound_under_faults) {
   for (const auto& row : words_of(BackfillVariant{}).rows()) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -423,7 +426,7 @@ TEST(Queue, ledger_stays_sound_under_faults) {
         EXPECT_EQ(b.starts, b.stops + 1);
         asked += b.gpus * static_cast<std::int64_t>(b.length) * 1'000'000'000;
       }
-      // What was used beyond what was asked is what stopped jobs had done.
+      // The excess over the requested GPU-seconds is the work of stopped jobs.
       EXPECT_GE(owner.gpu_ns(), asked);
     }
   }

@@ -7,7 +7,7 @@
 namespace orrery::cluster {
 namespace {
 
-// A search past this many servers is a wrong unit, not a cluster.
+// More servers than this indicate a wrong unit, not a cluster.
 constexpr int kMostServers = 1'000'000;
 
 }  // namespace

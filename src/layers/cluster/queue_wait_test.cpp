@@ -39,7 +39,7 @@ TEST(QueueWait, exact_for_two_exponential_servers) {
   EXPECT_NEAR(w.mean_queue, 2 * rho / 100 * w.mean_wait.base(), 1e-9);
 }
 
-TEST(QueueWait, full_queues_have_no_end) {
+TEST(QueueWait, full_queues_grow_without_bound) {
   const QueueWait w = estimate_wait(single(1.0, 1));
   EXPECT_FALSE(w.stable);
   EXPECT_TRUE(std::isinf(w.mean_wait.base()));
@@ -58,8 +58,8 @@ TEST(QueueWait, more_servers_never_wait_longer) {
   }
 }
 
-// At a load of one and above the queue has no end.
-TEST(QueueWait, overloaded_queue_grows_without_end) {
+// At a load of one and above the queue grows without bound.
+TEST(QueueWait, overloaded_queue_grows_without_bound) {
   const QueueWait w =
       estimate_wait({.servers = 4, .arrivals = PerSecond(0.02), .service = seconds(200)});
   EXPECT_DOUBLE_EQ(w.load, 1);

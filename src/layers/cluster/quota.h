@@ -1,5 +1,5 @@
-// Who of a cohort of tenants may start what: guaranteed GPUs, and those borrowed of others' idle
-// guarantee. The rule is that of Kueue's ClusterQueues in one cohort (nominalQuota,
+// Which tenants of a cohort may start jobs: guaranteed GPUs, and GPUs borrowed from others' idle
+// guarantees. The rule is that of Kueue's ClusterQueues in one cohort (nominalQuota,
 // borrowingLimit).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace orrery::cluster {
 
-// A tenant's guaranteed GPUs, what it may borrow of others' idle guarantee, and what it uses.
+// A tenant's guaranteed GPUs, what it may borrow from others' idle guarantees, and what it uses.
 struct QuotaState {
   std::string tenant;
   int guaranteed = 0;
@@ -20,8 +20,8 @@ struct QuotaState {
 enum class QuotaVerdict { within, borrows, must_wait, never };
 const char* to_text(QuotaVerdict v);
 
-// Kueue's rule, in one cohort: a request fits if the tenant stays within guaranteed + may_borrow
-// and the cohort's guarantees together cover what all then use.
+// Kueue's rule in one cohort: a request fits if the tenant stays within guaranteed + may_borrow,
+// and the total use of the cohort stays within the sum of its guarantees.
 QuotaVerdict check_quota(std::span<const QuotaState> cohort, std::size_t tenant, int gpus);
 
 }  // namespace orrery::cluster

@@ -1,11 +1,10 @@
-// Quotas at the moment of a start: who may begin, beside finding a place.
+// Checks quotas when a job starts, independently of whether it has a place.
 //
 // Every job belongs to a group (QueuedJob::group). A group has a guarantee and may borrow what
-// others of its cohort leave of theirs (Kueue's rule, quota.h); groups of different cohorts
-// lend each other nothing. What a group does not use of its guarantee is kept for it as a number of
-// GPUs, not as named nodes: whichever are free will do, so that a lost node is nobody's in
-// particular. Wrong where a gang needs its guarantee in one place: the number may be there and the
-// place not.
+// other groups of its cohort do not use of theirs (Kueue's rule, quota.h); groups of different
+// cohorts do not lend to each other. The unused part of a guarantee is a number of GPUs, not named
+// nodes: any free ones count, so a lost node reduces no particular group's guarantee. Wrong if a
+// gang needs its guarantee in one place: enough GPUs may be free, but scattered.
 #pragma once
 
 #include <vector>
@@ -17,18 +16,18 @@ namespace orrery::cluster {
 
 class QuotaGate final : public StartGate {
  public:
-  // Gives the group's number.
+  // Adds a group and returns its number.
   int add_group(std::size_t cohort, const QuotaState& group);
 
   bool admits(const QueuedJob& job) const override;
   void started(const QueuedJob& job) override { used_of(job) += job.ask.gpus; }
   void ended(const QueuedJob& job) override { used_of(job) -= job.ask.gpus; }
-  // A limit a cohort, what its guarantees leave; then one a group, up to what it may borrow.
+  // One limit per cohort (the sum of its guarantees), then one per group (how much it may borrow).
   std::size_t limits() const override { return cohorts_.size() + seats_.size(); }
   void add_left(std::vector<double>& left) const override;
   LimitUses uses_of(const QueuedJob& job) const override;
 
-  // Whether the job could start with nobody else there.
+  // Returns true if the job could start with no other job running.
   bool could_admit(int group, int gpus) const;
 
  private:
@@ -43,7 +42,7 @@ class QuotaGate final : public StartGate {
   }
 
   std::vector<std::vector<QuotaState>> cohorts_;
-  std::vector<Seat> seats_;  // by group
+  std::vector<Seat> seats_;  // indexed by group
 };
 
 }  // namespace orrery::cluster

@@ -18,13 +18,13 @@ TEST(QuotaGate, quota_is_lent_only_within_a_cohort) {
   const int kept = gate.add_group(0, {.tenant = "run", .guaranteed = 16});
   const int a = gate.add_group(1, {.tenant = "a", .guaranteed = 8, .may_borrow = 8});
   const int b = gate.add_group(1, {.tenant = "b", .guaranteed = 8, .may_borrow = 4});
-  EXPECT_TRUE(gate.admits(job_of(a, 16)));   // all of b's is idle
-  EXPECT_FALSE(gate.admits(job_of(b, 13)));  // beyond what it may borrow
+  EXPECT_TRUE(gate.admits(job_of(a, 16)));   // all of b's guarantee is idle
+  EXPECT_FALSE(gate.admits(job_of(b, 13)));  // more than it may borrow
   gate.started(job_of(b, 4));
   EXPECT_FALSE(gate.admits(job_of(a, 16)));
   EXPECT_TRUE(gate.admits(job_of(a, 12)));
   gate.started(job_of(a, 12));
-  EXPECT_FALSE(gate.admits(job_of(b, 1)));  // lent out
+  EXPECT_FALSE(gate.admits(job_of(b, 1)));  // lent to a
   EXPECT_TRUE(gate.admits(job_of(kept, 16)));
   EXPECT_FALSE(gate.admits(job_of(kept, 17)));
   gate.ended(job_of(a, 12));

@@ -18,12 +18,12 @@ TEST(Quota, guarantee_borrow_wait_never) {
   EXPECT_EQ(check_quota(cohort, 0, 8), QuotaVerdict::borrows);
   EXPECT_EQ(check_quota(cohort, 0, 40), QuotaVerdict::must_wait);  // 100 > 64 + 32
   EXPECT_EQ(check_quota(cohort, 0, 97), QuotaVerdict::never);
-  cohort[1].used = 64;  // b's guarantee is in use: nothing to borrow
+  cohort[1].used = 64;  // b uses its guarantee: nothing to borrow
   EXPECT_EQ(check_quota(cohort, 0, 8), QuotaVerdict::must_wait);
   EXPECT_EQ(check_quota(cohort, 1, 65), QuotaVerdict::never);
 }
 
-// A group may use its guarantee and what it may borrow of the cohort's, to the last GPU.
+// A group may use its guarantee and what it may borrow from the cohort, to the last GPU.
 TEST(Quota, quota_is_used_to_the_last_gpu) {
   QuotaGate gate;
   const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 10, .may_borrow = 3});
@@ -40,7 +40,7 @@ TEST(Quota, quota_is_used_to_the_last_gpu) {
   std::vector<double> left;
   gate.add_left(left);
   EXPECT_EQ(left, (std::vector<double>{12, 4, 13, 2, 4}));
-  EXPECT_TRUE(gate.could_admit(b, 5)) << "with nobody else there";
+  EXPECT_TRUE(gate.could_admit(b, 5)) << "with no other job";
   QueuedJob wide{.ask = {.gpus = 12}};
   wide.group = static_cast<std::uint16_t>(a);
   EXPECT_TRUE(gate.admits(wide));

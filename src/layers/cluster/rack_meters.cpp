@@ -30,7 +30,7 @@ void RackMeters::pay(const Held& h, std::vector<Rack>& racks) {
   }
 }
 
-// Hosts mostly come in the order of their numbers.
+// The hosts of a placement mostly come in rising order.
 void RackMeters::find_places(Held& h, std::span<const NodeShare> where) {
   std::vector<Place> all;
   bool is_sorted = true;

@@ -1,11 +1,12 @@
-// What the racks of a fleet draw above idle, by the jobs that are placed in them.
+// Power of a fleet's racks above idle, from the jobs placed in them.
 //
-//   energy   of a rack: sum over the jobs that were there of slots x integral of a slot's draw
-//   highest  of the sum over the jobs there of slots x the highest phase that each is in
-// A job draws alike on all of its slots, so its draw is integrated once and shared out when it
-// leaves; a rack that one job fills takes the job's highest then, and only racks that jobs share
-// are looked at whenever one of them changes. Kept in the replication that is recorded. Racks hold
-// hosts in the order of their numbers, spares last, as the power units that fail do.
+//   energy   of a rack: sum over its jobs of slots x integral of the draw per slot
+//   highest  maximum of the sum over its jobs of slots x the peak draw of each job's current phase
+// A job draws the same power on all of its slots, so its draw is integrated once and divided among
+// the racks when it leaves. A rack filled by one job takes that job's peak at that point; only
+// racks that jobs share are updated whenever one of them changes. Only the recorded replication
+// keeps these. Racks hold hosts in the order of their numbers, spares last, in the same way as the
+// power units that fail.
 #pragma once
 
 #include <span>
@@ -17,7 +18,7 @@
 namespace orrery::cluster {
 
 struct RackDraw {
-  Joules energy;  // above idle, as the next
+  Joules energy;  // above idle; likewise `highest`
   Watts highest;
   int hosts = 0;
 };
@@ -26,12 +27,13 @@ class RackMeters {
  public:
   RackMeters(int hosts, int hosts_per_rack, int slots_per_host);
 
-  // All that the job has from now on; it draws as it did where it was placed already.
+  // Sets all the places that the job has from now on; its draw on places that it already had
+  // continues.
   void placed(JobIndex job, std::span<const NodeShare> where, sim::SimTime now);
-  // Of a slot, above idle.
+  // Sets the draw per slot, above idle.
   void draws(JobIndex job, Watts mean, Watts highest, sim::SimTime now);
   void left(JobIndex job, sim::SimTime now);
-  // With the jobs that are still there.
+  // Returns each rack's totals, including the jobs still running.
   std::vector<RackDraw> until(sim::SimTime end) const;
 
  private:
@@ -40,17 +42,17 @@ class RackMeters {
     int slots = 0;
   };
   struct Held {
-    std::vector<Place> whole;   // racks that are all its own
-    std::vector<Place> shared;  // others
+    std::vector<Place> whole;   // racks that it has to itself
+    std::vector<Place> shared;  // racks that it shares
     Watts draw;
     Watts highest;
-    Watts highest_seen;  // since it was placed
-    Joules drawn;        // of a slot, likewise
+    Watts highest_seen;  // peak since the job was placed
+    Joules drawn;        // per slot, since the job was placed
     sim::SimTime settled;
   };
   struct Rack {
     RackDraw draw;
-    Watts now;  // of jobs that share it
+    Watts now;  // draw of the jobs that share the rack
     int slots = 0;
   };
 
@@ -60,7 +62,7 @@ class RackMeters {
 
   int hosts_per_rack_;
   std::vector<Rack> racks_;
-  std::vector<Held> held_;  // by job
+  std::vector<Held> held_;  // indexed by job
 };
 
 }  // namespace orrery::cluster

@@ -16,8 +16,8 @@ using sim::SimTime;
 sim::SimTime moment(double s) { return sim::SimTime::from(seconds(s)); }
 NodeShare on(int host, int slots) { return {.node = host, .gpus = slots}; }
 
-// Two racks of two hosts of four slots. Job 0 fills the first for 100 s at 10 W a slot (30 at the
-// highest), then draws nothing for 100 s. Jobs 1 and 2 share the second from 50 s on.
+// Two racks with two hosts of four slots. Job 0 fills the first for 100 s at 10 W per slot (peak
+// 30), then draws nothing for 100 s. Jobs 1 and 2 share the second from 50 s on.
 TEST(RackMeters, draw_of_two_racks) {
   RackMeters m(4, 2, 4);
   m.placed(0, std::vector{on(0, 4), on(1, 4)}, moment(0));
@@ -39,7 +39,7 @@ TEST(RackMeters, draw_of_two_racks) {
   EXPECT_NEAR(racks[1].highest.base(), 40, 1e-9);
 }
 
-// A job that loses a host draws on as it did on the others.
+// A job that loses a host continues to draw the same on the others.
 TEST(RackMeters, shrunk_job_keeps_its_draw_per_host) {
   RackMeters m(3, 1, 4);
   m.placed(7, std::vector{on(2, 4), on(0, 4)}, moment(0));
@@ -52,7 +52,8 @@ TEST(RackMeters, shrunk_job_keeps_its_draw_per_host) {
   EXPECT_NEAR(racks[0].highest.base(), 80, 1e-9);
 }
 
-// A job that moves takes its draw and its highest along, to a rack of its own and to a shared one.
+// A job that moves takes its draw and its peak along, both to a rack of its own and to a shared
+// one.
 TEST(RackMeters, moved_job_draws_in_its_new_rack) {
   RackMeters m(3, 1, 4);
   m.placed(7, std::vector{on(0, 4)}, moment(0));
@@ -68,7 +69,7 @@ TEST(RackMeters, moved_job_draws_in_its_new_rack) {
   EXPECT_NEAR(racks[2].highest.base(), 60, 1e-9);
 }
 
-// Against a book that adds up every host at every change.
+// Compared with an account that adds up every host at every change.
 TEST(RackMeters, any_sequence_equals_counting_host_by_host) {
   RandomStream random(3, "racks");
   const auto below = [&](int n) {

@@ -1,13 +1,14 @@
-// Reservations: nodes that are set aside at times, for some or, as maintenance, for nobody.
+// Reservations: nodes set aside at certain times for certain users or, as maintenance, for no jobs
+// at all.
 //
 //   window k = [start + k every, start + k every + length)
-//   barred   <=>  the job is no guest, and the time from its start to its limit meets a window
-// A job with a limit is never placed across a window's beginning, so that none has to be stopped. A
-// job that stays (a run, a service) is barred only while a window is open: it is stopped and queued
-// again when one opens on its nodes. Guests use the nodes at all times, as under Slurm's flag FLEX.
-// A policy asks what is open to a job that would start at a time; all it knows is in the mask.
-// Where it is wrong: Slurm lets a reservation move to other nodes when some of its own are lost;
-// here its nodes are named once. Two reservations may have the same node.
+//   barred   <=>  the job is no guest, and the time from its start to its limit overlaps a window
+// A job with a time limit is never placed across the beginning of a window, so none has to be
+// stopped. A job that stays (a training run, a service) is barred only while a window is open: when
+// one opens on its nodes, it is stopped and requeued. Guests may use the nodes at all times, as
+// with Slurm's FLEX flag. A policy asks which nodes are open to a job that would start at a given
+// time; the mask is the whole answer. Wrong: Slurm lets a reservation move to other nodes when some
+// of its own are lost; here its nodes are fixed. Two reservations may include the same node.
 #pragma once
 
 #include <string>
@@ -22,13 +23,13 @@ struct Reservation {
   NodeMask nodes;
   sim::SimTime start;
   sim::SimTime length;
-  sim::SimTime every;  // zero: once
+  sim::SimTime every;  // period; zero: only once
 
   struct Window {
     sim::SimTime begin = sim::SimTime::never();
     sim::SimTime end = sim::SimTime::never();
   };
-  // The first that ends after `at`; never where none does.
+  // Returns the first window that ends after `at`; never if there is none.
   Window window_after(sim::SimTime at) const;
   bool has(int node) const {
     return (nodes[static_cast<std::size_t>(node) / 64] >> (node % 64) & 1) != 0;
@@ -37,20 +38,21 @@ struct Reservation {
 
 class ReservationBook {
  public:
-  // At most 64; a job's guest_of has a bit for each, in this order.
+  // Adds a reservation (at most 64). A job's guest_of has one bit per reservation, in this order.
   void add(Reservation reservation);
   bool is_empty() const { return all_.empty(); }
   const std::vector<Reservation>& all() const { return all_; }
 
   bool bars(std::size_t reservation, const QueuedJob& job, sim::SimTime from) const;
-  // Of the nodes of `partition` (none: all of `nodes`), those that a job which starts at `from` may
-  // have; `partition` itself where no reservation bars it. Good until the next call.
+  // Returns those nodes of `partition` (null: all of `nodes`) that a job starting at `from` may
+  // use; `partition` itself if no reservation bars it. Valid until the next call.
   const NodeMask* open_to(const QueuedJob& job, const NodeMask* partition, sim::SimTime from) const;
-  // Whether the job may have all these nodes.
+  // Returns true if the job may use all these nodes.
   bool is_open(const QueuedJob& job, std::span<const NodeShare> where, sim::SimTime from) const;
-  // The next time after `at` at which a window opens or ends; never where none does.
+  // Returns the next time after `at` at which a window opens or ends; never if there is none.
   sim::SimTime next_change(sim::SimTime at) const;
-  // The reservation that keeps the job from starting at `from` longest, and until when; none: -1.
+  // Returns the reservation that delays a start at `from` longest, and until when; -1 if there is
+  // none.
   int barrier_of(const QueuedJob& job, sim::SimTime from, sim::SimTime& until) const;
 
  private:

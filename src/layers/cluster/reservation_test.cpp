@@ -1,4 +1,4 @@
-// Windows by hand, and which nodes they leave to whom.
+// Windows, and the nodes that they leave to jobs, computed by hand.
 #include "layers/cluster/reservation.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Reservation, time_limit_may_not_reach_into_a_window) {
   book.add(nightly());
   QueuedJob job;
   job.limit = at_s(30);
-  EXPECT_FALSE(book.bars(0, job, at_s(70)));  // it ends as the window begins
+  EXPECT_FALSE(book.bars(0, job, at_s(70)));  // it ends when the window begins
   EXPECT_TRUE(book.bars(0, job, at_s(71)));
   EXPECT_TRUE(book.bars(0, job, at_s(100)));
   EXPECT_FALSE(book.bars(0, job, at_s(120)));
@@ -91,12 +91,12 @@ TEST(Reservation, changes_and_barriers) {
 }
 
 TEST(Reservation, reservation_covers_nodes_beyond_64) {
-  const Reservation r{.name = "w", .nodes = {0b100, 0b1010}};  // 2, 65 and 67
+  const Reservation r{.name = "w", .nodes = {0b100, 0b1010}};  // nodes 2, 65 and 67
   for (const int node : {2, 65, 67}) EXPECT_TRUE(r.has(node)) << node;
   for (const int node : {0, 1, 3, 64, 66, 68, 127}) EXPECT_FALSE(r.has(node)) << node;
 }
 
-// Of two that end together the first is named; of two that do not, the one that ends last.
+// If two end together the first is named; otherwise the one that ends last.
 TEST(Reservation, barrier_is_the_last_reservation_to_end) {
   const auto until = [](int first_length, int second_length) {
     ReservationBook book;

@@ -1,9 +1,8 @@
-// The cases of data/validation/slurm_order.csv and how the slurm policy plays them: what the test
-// beside real starts on record and the one beside a Slurm of this machine share.
+// The cases of data/validation/slurm_order.csv and how to run them with the slurm policy. Shared by
+// the test against recorded real starts and the test against a Slurm on this machine.
 //
-// A case has a few nodes of eight GPUs and five to seven jobs. All are submitted while its
-// partition is down, which is set up at t=0; jobs of the higher tier come 6 s later and may
-// preempt.
+// A case has a few nodes of eight GPUs and five to seven jobs. All are submitted while the
+// partition is down; it is set up at t=0. Jobs of the higher tier come 6 s later and may preempt.
 #pragma once
 
 #include <map>
@@ -18,17 +17,17 @@ namespace orrery::cluster {
 
 using sim::SimTime;
 
-// Real starts vary by the seconds that a node takes to clean up and by the period's phase.
+// Real starts vary by the seconds that a node needs to clean up and by the phase of the period.
 inline constexpr double kClearlyApart = 4;
 // After a preemption Slurm holds the victim for two minutes.
 inline constexpr Seconds kHold = seconds(121);
 
 struct OrderJob {
-  int number = 0;  // in its case
+  int number = 0;  // within its case
   JobRequest ask;
   SimTime submit;
   Seconds run;
-  std::vector<double> real;  // starts
+  std::vector<double> real;  // recorded starts
   std::vector<double> simulated;
   JobIndex index = kNoJob;
   sim::TimerId end;

@@ -14,8 +14,8 @@
 namespace orrery::cluster {
 namespace {
 
-// Jobs that come at given times and run as long as they say, on a policy and a gate: the queue's
-// loop without its clock. Writes down the first promise of every job and its start.
+// Runs jobs that arrive at given times and take given run times, on a policy and a gate: the
+// queue's loop without its clock. Records the first promise of every job and its start.
 struct GatedRun {
   GatedRun(NodePool nodes, BackfillVariant variant, QuotaGate* limits)
       : pool(std::move(nodes)), policy(make_policy(variant, {})), gate(limits) {}
@@ -55,7 +55,7 @@ struct GatedRun {
   std::vector<QueuedJob> jobs;
   std::vector<JobIndex> waiting;
   std::vector<RunningEnd> running;
-  std::vector<sim::SimTime> promised;  // first, by job
+  std::vector<sim::SimTime> promised;  // first promise, by job
 
  private:
   void end_first() {
@@ -84,9 +84,9 @@ struct GatedRun {
 constexpr BackfillVariant kPromising[] = {BackfillVariant::easy, BackfillVariant::easy_sticky,
                                           BackfillVariant::conservative};
 
-// 16 GPUs in two nodes, all one group's. One half runs until t=100. The wide job (16, 50 s) waits
-// for it; small ones (4, 60 s) come every 10 s. Those that end by t=100 may pass, the one that
-// comes at t=50 may not: the wide one starts at t=100, not when the stream ends.
+// 16 GPUs in two nodes, all of one group. Half of them are used until t=100. The wide job (16, 50
+// s) waits for that; small ones (4, 60 s) arrive every 10 s. Those that end by t=100 may overtake
+// it, the one that arrives at t=50 may not: the wide job starts at t=100, not when the stream ends.
 TEST(StartGate, wide_job_of_a_full_group_starts_when_promised) {
   for (const BackfillVariant variant : kPromising) {
     QuotaGate gate;
@@ -99,15 +99,15 @@ TEST(StartGate, wide_job_of_a_full_group_starts_when_promised) {
     EXPECT_EQ(run.promised[wide], at_s(100)) << word_of(variant);
     EXPECT_EQ(run.start_of(wide), 100) << word_of(variant);
     EXPECT_EQ(run.start_of(2), 10);   // ends at t=70
-    EXPECT_EQ(run.start_of(3), 20);   // beside it
+    EXPECT_EQ(run.start_of(3), 20);   // beside job 2
     EXPECT_EQ(run.start_of(6), 150);  // came at t=50
   }
 }
 
-// 32 GPUs in four nodes; group A has 16 of them, the other cohort 16. Half of A's run until t=100
-// and 8 of the other's until t=300. A's wide job (16) lacks only its quota: two nodes are free. It
-// is promised t=100. The other's jobs take what is theirs at once, whatever their length, and
-// A's small ones only what ends by t=100.
+// 32 GPUs in four nodes; group A has 16 of them, the other cohort 16. Half of A's are used until
+// t=100 and 8 of the other's until t=300. A's wide job (16) lacks only its quota: two nodes are
+// free. It is promised t=100. The other group's jobs use their quota at once, whatever their
+// length; A's small jobs start only if they end by t=100.
 TEST(StartGate, other_cohort_is_not_held_back) {
   for (const BackfillVariant variant : kPromising) {
     QuotaGate gate;
@@ -128,7 +128,7 @@ TEST(StartGate, other_cohort_is_not_held_back) {
   }
 }
 
-// Who lacks a limit is the head of its own cohort alone.
+// A job that lacks a limit is the head of its own cohort only.
 TEST(StartGate, fifo_holds_back_those_of_the_same_limit) {
   QuotaGate gate;
   const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 16});
@@ -144,7 +144,7 @@ TEST(StartGate, fifo_holds_back_those_of_the_same_limit) {
   EXPECT_EQ(run.start_of(small), 150);
 }
 
-// The main scheduler of `slurm` likewise, and its look ahead keeps the wide job's time.
+// The same holds for the main scheduler of `slurm`, and its look-ahead keeps the wide job's time.
 TEST(StartGate, slurm_keeps_the_promise_of_a_job_without_quota) {
   QuotaGate gate;
   const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 16});
@@ -189,8 +189,8 @@ std::vector<Drawn> drawn_jobs(RandomStream& random, int groups, int count) {
   return jobs;
 }
 
-// With run times as limits nobody starts later than first promised, no limit is passed, and all
-// come to their turn.
+// If run times equal limits, no job starts later than first promised, no limit is exceeded, and
+// every job runs.
 TEST(StartGate, no_promise_slips) {
   int promises = 0;
   for (std::uint64_t n = 0; n < 100; ++n) {
@@ -201,7 +201,7 @@ TEST(StartGate, no_promise_slips) {
     const auto jobs = drawn_jobs(random, static_cast<int>(own.size()), 60);
     for (const BackfillVariant variant : kPromising) {
       QuotaGate gate;
-      const bool shares = n % 2 == 0;  // one cohort that lends, or each its own
+      const bool shares = n % 2 == 0;  // one cohort that lends, or one each
       for (std::size_t g = 0; g < own.size(); ++g) {
         gate.add_group(shares ? 0 : g, {.tenant = "", .guaranteed = own[g], .may_borrow = 8});
       }
@@ -221,7 +221,7 @@ TEST(StartGate, no_promise_slips) {
   EXPECT_GT(promises, 1000);
 }
 
-// A quota as large as the fleet is no quota: every variant does what it does without a gate.
+// A quota as large as the fleet has no effect: every variant decides as without a gate.
 TEST(StartGate, quota_of_the_whole_fleet_changes_nothing) {
   for (std::uint64_t n = 0; n < 60; ++n) {
     RandomStream random(8, "all/" + std::to_string(n));
@@ -242,7 +242,7 @@ TEST(StartGate, quota_of_the_whole_fleet_changes_nothing) {
   }
 }
 
-// What one thinks ahead with says what the gate says.
+// The planning copy of the limits agrees with the gate.
 TEST(StartGate, room_agrees_with_the_gate) {
   RandomStream random(9, "room");
   QuotaGate gate;

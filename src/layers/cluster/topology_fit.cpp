@@ -9,7 +9,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Children follow their parents, so one pass from the back sums every subtree.
+// Children come after their parents, so one pass from the back sums every subtree.
 void measure(TopologyScratch& s) {
   s.subtrees.assign(s.switches.size(), {});
   for (int i = static_cast<int>(s.switches.size()) - 1; i >= 0; --i) {
@@ -27,8 +27,8 @@ bool is_below(std::span<const TopologySwitch> tree, int node, int ancestor) {
   return node == ancestor;
 }
 
-// The next leaf to fill of those from `next` on, which stand fullest first, equals by their id: the
-// fullest, or once one holds all that is left the tightest that does.
+// Returns the next leaf to fill from `next` on, where leaves are sorted fullest first (ties by id):
+// the fullest, or, once one leaf can hold all that is left, the tightest that does.
 std::size_t next_leaf(const std::vector<LeafShare>& free, std::size_t next, int left) {
   if (free[next].nodes < left) return next;
   const auto after =
@@ -41,7 +41,8 @@ std::size_t next_leaf(const std::vector<LeafShare>& free, std::size_t next, int 
   return static_cast<std::size_t>(first - free.begin());
 }
 
-// Fullest first, equals as they stood. Leaves differ in few sizes, so each size is one pass.
+// Sorts fullest first and keeps the order of ties. Leaves have few distinct sizes, so each size is
+// one pass.
 void sort_fullest_first(TopologyScratch& s) {
   int most = 0;
   for (const LeafShare& leaf : s.free_leaves) most = std::max(most, leaf.nodes);

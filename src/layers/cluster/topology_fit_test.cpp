@@ -12,7 +12,7 @@
 namespace orrery::cluster {
 namespace {
 
-// 0 core; 1, 2 spines; 3-6 leaves under 1, 7-10 under 2.
+// 0 is the core; 1 and 2 are spines; 3-6 are leaves under 1, 7-10 under 2.
 std::vector<TopologySwitch> tree(std::vector<int> free) {
   std::vector<TopologySwitch> t = {{-1, 0}, {0, 0}, {0, 0}};
   for (int leaf = 0; leaf < 8; ++leaf) {
@@ -40,7 +40,7 @@ TEST(TopologyFit, tightest_leaf_then_tightest_spine) {
   auto fit = fit_topology(tree({8, 5, 6, 8, 8, 8, 8, 8}), 5);
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ(fit->leaves, (std::vector<LeafShare>{{4, 5}}));
-  // 20 nodes: spine 1 has 27 free, spine 2 has 32: the fuller one is left whole.
+  // 20 nodes: spine 1 has 27 free, spine 2 has 32, so spine 2 is left whole.
   fit = fit_topology(tree({8, 5, 6, 8, 8, 8, 8, 8}), 20);
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ(fit->subtree, 1);
@@ -77,14 +77,15 @@ TEST(TopologyFit, takes_what_was_asked_and_no_more_than_is_free) {
       taken += share.nodes;
     }
     EXPECT_EQ(taken, nodes);
-    // No leaf alone would do when a higher level was taken.
+    // If a higher level was used, no single leaf would have done.
     if (fit->levels > 0) {
       for (const int f : free) EXPECT_LT(f, nodes);
     }
   }
 }
 
-// Leaves of 5, 4 and 3 free nodes below one spine: eight are five and the three that fit exactly.
+// Leaves of 5, 4 and 3 free nodes below one spine: eight nodes take the five and the exactly
+// fitting three.
 TEST(TopologyFit, gang_fills_the_leaf_that_holds_the_rest_exactly) {
   TopologyScratch s;
   s.switches = {{.parent = -1},

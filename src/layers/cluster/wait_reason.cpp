@@ -15,7 +15,7 @@ bool is_admitted(const QueueView& view, const QueuedJob& job) {
   return view.gate == nullptr || view.gate->admits(job);
 }
 
-// When the job would have its place, and its limits room for it, as running jobs end.
+// Returns when running jobs' ends would give the job its place and room within its limits.
 SimTime earliest_place(const QueueView& view, NodePool pool, const QueuedJob& job) {
   std::vector<NodeShare> where;
   LimitRoom room;
@@ -89,32 +89,31 @@ std::string to_text(const WaitAnswer& a, SimTime now) {
   const auto wait = [&] { return brief((a.earliest - now).seconds()); };
   const std::string after =
       a.earliest.is_never()
-          ? "no running job's end gives it its place"
-          : fmt::format("its place is free in {} if running jobs use their limits", wait());
+          ? "no running job's end makes room for it"
+          : fmt::format("it can start in {} if running jobs use their full time limits", wait());
   switch (a.reason) {
     case WaitReason::starts:
-      return "Nothing is in its way: it starts at the next decision.";
+      return "Nothing prevents it: it starts at the next decision.";
     case WaitReason::too_large:
-      return "It asks for more than the fleet or its partition has in one place: it never starts. "
-             "Ask for less, or for GPUs on more nodes.";
+      return "It requests more than the fleet or its partition has in one place, so it never "
+             "starts. Request less, or GPUs on more nodes.";
     case WaitReason::not_yet:
       return "It is held, or was requeued and is not eligible yet.";
     case WaitReason::limits:
       return fmt::format(
           "GPUs are free, but its quota, its QOS or the site's power is used up; {}. A higher "
-          "limit would "
-          "start it sooner.",
+          "limit would start it sooner.",
           after);
     case WaitReason::resources:
       return fmt::format("{} more GPUs must be free; {}.", a.gpus_short, after);
     case WaitReason::fragmented:
       return fmt::format(
-          "Enough GPUs are free, but not together; {}. Fewer GPUs a node would start "
-          "it sooner.",
+          "Enough GPUs are free, but not together; {}. With fewer GPUs per node it would start "
+          "sooner.",
           after);
     case WaitReason::priority:
       return fmt::format(
-          "It fits now, but {} jobs come before it and this policy lets nobody pass; "
+          "It fits now, but {} jobs come before it and this policy lets no job overtake; "
           "backfill or a higher priority would start it.",
           a.jobs_ahead);
     case WaitReason::promise:
@@ -124,8 +123,9 @@ std::string to_text(const WaitAnswer& a, SimTime now) {
           brief(a.limit_to_pass.seconds()));
     case WaitReason::reserved:
       return fmt::format(
-          "It fits now, but reservation {} has those nodes within its time limit; it waits until "
-          "that ends in {}, unless other nodes come free or its limit is shorter.",
+          "It fits now, but reservation {} needs those nodes before its time limit is over; it "
+          "waits until the reservation ends in {}, unless other nodes become free or its limit is "
+          "shortened.",
           a.reservation, brief((a.reserved_until - now).seconds()));
   }
   return "";

@@ -1,4 +1,4 @@
-// Every answer by hand, at t = 1000 s.
+// Every answer, worked out by hand, at t = 1000 s.
 #include "layers/cluster/wait_reason.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using sim::SimTime;
 
 SimTime moment_of(double s) { return SimTime::from(seconds(s)); }
 
-// Lets nobody of user 7 start, for a limit that is of that user alone or of all.
+// Lets no job of user 7 start, because of a limit of that user alone or of everyone.
 struct UserGate final : StartGate {
   bool admits(const QueuedJob& job) const override { return job.user != 7; }
   bool passes_over(const QueuedJob& job) const override { return is_own && job.user == 7; }
@@ -52,7 +52,7 @@ struct WaitScene {
                          .gate = gate},
                         pool, job);
   }
-  std::string told(JobIndex job, BackfillVariant variant = BackfillVariant::easy) {
+  std::string text_of(JobIndex job, BackfillVariant variant = BackfillVariant::easy) {
     return to_text(why(job, variant), moment_of(1000));
   }
 
@@ -68,7 +68,7 @@ bool says(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// It should have ended 100 s ago: its GPUs come back at any moment_of, not in the past.
+// It should have ended 100 s ago: its GPUs come back at any moment, not in the past.
 TEST(WaitReason, overrunning_job_is_expected_to_end_now) {
   WaitScene s{NodePool({4, 4})};
   s.run(4, 900);
@@ -81,10 +81,10 @@ TEST(WaitReason, overrunning_job_is_expected_to_end_now) {
   EXPECT_EQ(s.why(both).earliest, moment_of(1300));
   EXPECT_EQ(s.why(both).jobs_ahead, 1);
   EXPECT_EQ(s.why(both).behind, one);
-  EXPECT_TRUE(says(s.told(both), "8") && says(s.told(both), "5 min")) << s.told(both);
+  EXPECT_TRUE(says(s.text_of(both), "8") && says(s.text_of(both), "5 min")) << s.text_of(both);
 }
 
-// What passes the head is the policy's: nobody, whatever fits, or who ends by its time.
+// The policy decides what may overtake the head: nothing, whatever fits, or what ends in time.
 TEST(WaitReason, backfill_policy_decides_who_waits) {
   WaitScene s{NodePool({4, 4})};
   s.run(4, 1240);
@@ -99,7 +99,7 @@ TEST(WaitReason, backfill_policy_decides_who_waits) {
   EXPECT_EQ(easy.limit_to_pass, moment_of(240));
   EXPECT_EQ(easy.earliest, moment_of(1000));
   EXPECT_EQ(easy.gpus_short, 0);
-  EXPECT_TRUE(says(s.told(narrow), "4 min")) << s.told(narrow);
+  EXPECT_TRUE(says(s.text_of(narrow), "4 min")) << s.text_of(narrow);
 }
 
 TEST(WaitReason, first_job_that_fits_starts) {
@@ -107,7 +107,7 @@ TEST(WaitReason, first_job_that_fits_starts) {
   const JobIndex first = s.wait(4, 10);
   const JobIndex second = s.wait(4, 10);
   EXPECT_EQ(s.why(first).reason, WaitReason::starts);
-  EXPECT_EQ(s.why(second).reason, WaitReason::starts);  // nobody before it is blocked
+  EXPECT_EQ(s.why(second).reason, WaitReason::starts);  // no job before it is blocked
   EXPECT_EQ(s.why(second).jobs_ahead, 1);
   EXPECT_EQ(s.why(second).behind, kNoJob);
 }
@@ -115,7 +115,7 @@ TEST(WaitReason, first_job_that_fits_starts) {
 TEST(WaitReason, oversized_and_fragmented_requests_are_distinguished) {
   WaitScene s{NodePool({4, 4})};
   s.run(2, 1100);
-  s.running.clear();  // somebody else's: its end is not known
+  s.running.clear();  // used by something else, whose end is unknown
   const JobIndex huge = s.wait(9, 10);
   const JobIndex gang = s.wait(4, 10);
   s.jobs[gang].ask = {.gpus = 4, .per_node = 2};
@@ -138,8 +138,8 @@ TEST(WaitReason, reservation_is_named_with_its_end) {
   EXPECT_EQ(s.why(longer).reason, WaitReason::reserved);
   EXPECT_EQ(s.why(longer).reservation, "nightly");
   EXPECT_EQ(s.why(longer).reserved_until, moment_of(1150));
-  EXPECT_TRUE(says(s.told(longer), "nightly")) << s.told(longer);
-  EXPECT_TRUE(says(s.told(longer), "ends in 2.5 min")) << s.told(longer);
+  EXPECT_TRUE(says(s.text_of(longer), "nightly")) << s.text_of(longer);
+  EXPECT_TRUE(says(s.text_of(longer), "ends in 2.5 min")) << s.text_of(longer);
   s.jobs[longer].limit = moment_of(50);
   EXPECT_EQ(s.why(longer).reason, WaitReason::starts);
   const JobIndex both = s.wait(8, 60);

@@ -17,18 +17,18 @@ constexpr std::array<std::string_view, 4> kValueFiles = {
     "calibration/power.csv"};
 constexpr std::string_view kRelativesFile = "calibration/gemm_relatives.csv";
 
-// An accelerator that no table names is treated as this one, with this much more error.
+// An accelerator that no table names is treated as this one, with a wider error.
 constexpr std::string_view kUnknownRelative = "h100-sxm";
 constexpr double kUnknownError = 0.35;
-constexpr double kUnknownLimit = 700;  // watts, where the catalog has none
+constexpr double kUnknownLimit = 700;  // watts, if the catalog has no limit
 
-// The tiles that matrix libraries choose among on devices with asynchronous matrix units, as powers
-// of two of the least edge: 256 x 128, 128 x 256, 128 x 128, 128 x 64, 64 x 128, 64 x 64.
+// The tiles that matrix libraries choose from on devices with asynchronous matrix units, as powers
+// of two of the smallest edge: 256 x 128, 128 x 256, 128 x 128, 128 x 64, 64 x 128, 64 x 64.
 constexpr std::array<std::pair<int, int>, kTileCount> kTiles = {
     {{2, 1}, {1, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}};
 
-// Values are kept in this order, so that a device is built without reading them all for each of its
-// hundreds of parameters.
+// Values are kept in this order, so that building a device does not read all of them for each of
+// its hundreds of parameters.
 using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
 
 Key key_of(const CalibrationValue& v) { return {v.accelerator, v.parameter, v.dtype, v.library}; }
@@ -38,7 +38,7 @@ Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
           .code = "calibration.row",
           .place = {.file = table.file(), .line = row.line, .column = 0},
           .what = std::move(what),
-          .why = "a parameter row names an accelerator, a parameter and a number",
+          .why = "a parameter row needs an accelerator, a parameter and a number",
           .fix = ""};
 }
 
@@ -61,7 +61,7 @@ void read_relatives(const CsvTable& table, Calibration& into, Diagnostics& fault
   for (const CsvRow& row : table.rows()) {
     const auto units = table.number(row, "units");
     if (!units || *units < 1 || table.text(row, "measured").empty()) {
-      faults.push_back(bad_row(table, row, "a relative without units or measured device"));
+      faults.push_back(bad_row(table, row, "the relative has no units or no measured device"));
       continue;
     }
     into.relatives.push_back(
@@ -75,7 +75,7 @@ void read_relatives(const CsvTable& table, Calibration& into, Diagnostics& fault
   }
 }
 
-// The parameters of one accelerator: its own, else its relative's; the library's, else the
+// Finds the parameters of one accelerator: its own before its relative's, the library's before the
 // vendor's.
 struct Lookup {
   const Calibration& calibration;
@@ -94,9 +94,9 @@ struct Lookup {
   }
 };
 
-// Of one format: the device's own or its silicon's figure for bf16, in proportion to the peaks,
-// since a format of twice the rate was measured to draw the same power at its peak. Other silicon
-// draws the same share of its limit.
+// Returns the energy per FLOP of one format: the figure for bf16, of the device itself or of the
+// same silicon, in proportion to the peaks, because a format with twice the rate was measured to
+// draw the same power at its peak. Other silicon is assumed to draw the same share of its limit.
 double joules_per_flop(const catalog::Accelerator& a, const Lookup& look, catalog::Dtype dtype) {
   const auto peak = a.peak(dtype);
   auto wide = a.peak(catalog::Dtype::bf16);
@@ -117,12 +117,12 @@ GemmModel gemm_model(const catalog::Accelerator& a, const Lookup& look, catalog:
                      bool grouped) {
   GemmModel model;
   auto peak = a.peak(dtype);
-  // Devices of before bf16 run what is not narrowed in fp16.
+  // Devices older than bf16 run everything that is not narrower in fp16.
   if (!peak && dtype == catalog::Dtype::bf16) peak = a.peak(catalog::Dtype::fp16);
   if (!peak) return model;
   const std::string_view own = to_text(dtype);
-  // A format without a fit of its own borrows bf16's, as a fraction of its own peak; a grouped
-  // product borrows the plain one's.
+  // A format without a fit of its own uses bf16's, as a fraction of its own peak; a grouped product
+  // uses the plain one's.
   const auto get = [&](std::string_view name, double otherwise) {
     const double plain = look(own, name, look("bf16", name, otherwise));
     if (!grouped) return plain;
@@ -184,7 +184,7 @@ AttentionModel attention_model(const catalog::Accelerator& a, const Lookup& look
   model.overlap_loss = get("overlap_loss", 0.5);
   model.memory_seconds = 1 / (a.memory_bandwidth.base() * get("memory_efficiency", 0.85) *
                               look.relative.memory_efficiency);
-  // Of useful FLOP: the exponentials, and in decode the rows that pad a tile, cost energy too.
+  // Per useful FLOP: the exponentials cost energy too, and in decode the rows that pad a tile.
   const catalog::Dtype wide =
       a.peak(catalog::Dtype::bf16) ? catalog::Dtype::bf16 : catalog::Dtype::fp16;
   model.joules_per_flop = get("energy", 1) * joules_per_flop(a, look, wide);

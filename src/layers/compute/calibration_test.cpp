@@ -72,7 +72,7 @@ TEST(Calibration, unmeasured_device_products) {
     EXPECT_EQ((*set)[kDouble].peak, 0) << "it has none";
     EXPECT_EQ((*set)[kNarrow].peak, 1000e12);
   }
-  // 1.3 of 700 W at the peak of sixteen bits; eight bits draw the same at theirs.
+  // 1.3 of 700 W at the 16-bit peak; 8-bit products draw the same at theirs.
   EXPECT_NEAR(d.gemm[kWide].joules_per_flop, 1.3 * 700 / 400e12, 1e-24);
   EXPECT_NEAR(d.gemm[kNarrow].joules_per_flop, 1.3 * 700 / 1000e12, 1e-24);
   EXPECT_NEAR(d.error[kWide], std::sqrt(0.15 * 0.15 + 0.35 * 0.35), 1e-9);
@@ -112,7 +112,7 @@ TEST(Calibration, unmeasured_device_attention_and_power) {
   EXPECT_NEAR(k.gemm[kWide].joules_per_flop, 1.3 * 400 / 400e12, 1e-24);
 }
 
-// Every parameter of a product, each another number.
+// Every parameter of a product, each with a different number.
 Calibration measured_products() {
   return rows({row("new", "bf16", "launch_us", 3), row("new", "bf16", "split_us", 4),
                row("new", "bf16", "k_overhead", 50), row("new", "bf16", "tail", 0.6),
@@ -156,7 +156,7 @@ TEST(Calibration, product_parameters_are_read) {
   EXPECT_NEAR(d.pass_seconds * 2e12 * 0.85 * 0.75, 1, 1e-12);
   EXPECT_NEAR(d.attention[0].flop_seconds * 400e12 / 16 * 0.7 * 0.9, 1, 1e-12);
   EXPECT_NEAR(d.attention[0].memory_seconds * 2e12 * 0.85 * 0.75, 1, 1e-12);
-  // Eight bits borrow bf16's rows but for those of quantising; an efficiency above all is all.
+  // 8 bits borrow bf16's rows except those of quantising; efficiencies are limited to 1.
   EXPECT_EQ(d.gemm[kNarrow].launch, microseconds(3));
   EXPECT_EQ(d.gemm[kNarrow].quantise_launch, Seconds());
   c.relatives[0].efficiency = 3;
@@ -237,7 +237,7 @@ TEST(Calibration, power_parameters_are_read) {
   EXPECT_NEAR(d.memory_error, 0.37, 1e-9) << "12 and 35 of a hundred in quadrature";
 }
 
-// A device's own row is before its relative's, the library's before the vendor's.
+// A device's own row takes precedence over its relative's, the library's over the vendor's.
 TEST(Calibration, nearest_row_applies) {
   Calibration c =
       rows({row("old", "bf16", "tail", 0.1), row("old", "bf16", "tail", 0.2, "vllm"),
@@ -253,7 +253,7 @@ TEST(Calibration, nearest_row_applies) {
   EXPECT_EQ(device_model(unknown(), c, {.products = "none"}).gemm[kWide].tail, 0.1);
 }
 
-// The same silicon spends the same on a FLOP; other silicon the same share of its limit.
+// The same silicon uses the same energy per FLOP; other silicon the same share of its limit.
 TEST(Calibration, energies_carry_over_only_on_the_same_silicon) {
   Calibration c = rows({row("old", "", "pj_per_flop", 0.6)});
   c.relatives.push_back({.accelerator = "new", .measured = "old", .same_silicon = true});
@@ -265,7 +265,7 @@ TEST(Calibration, energies_carry_over_only_on_the_same_silicon) {
   EXPECT_NEAR(device_model(unknown(), c).gemm[kWide].joules_per_flop, 0.8e-12, 1e-21);
 }
 
-// Whom no table names is taken for an H100, with more error.
+// A device that no table names is treated as an H100, with a wider error.
 TEST(Calibration, unknown_device_is_like_an_h100) {
   Calibration c = rows({row("h100-sxm", "bf16", "tail", 0.7)});
   c.relatives.push_back(
@@ -281,7 +281,7 @@ TEST(Calibration, unknown_device_is_like_an_h100) {
   EXPECT_EQ(device_model(h100, c).borrowed_error, 0.01);
 }
 
-// Before bf16 there was fp16.
+// Older devices have fp16 instead of bf16.
 TEST(Calibration, device_without_bf16_computes_in_fp16) {
   catalog::Accelerator old = unknown();
   old.dense_peak = {};
@@ -312,7 +312,7 @@ TEST(Calibration, set_value_replaces_the_row) {
   EXPECT_EQ(c.relative("a"), nullptr);
 }
 
-// The shipped tables with one of them another text.
+// The shipped tables, with one of them replaced by another text.
 Result<Calibration> read_with(std::string_view path, const char* text) {
   std::vector<catalog::EmbeddedFile> files;
   for (catalog::EmbeddedFile file : catalog::embedded_files()) {

@@ -14,7 +14,7 @@
 namespace orrery::compute {
 namespace {
 
-constexpr double kOutlier = 0.3;  // a log error beyond which the loss grows slower
+constexpr double kOutlier = 0.3;  // log error above which the loss grows more slowly
 constexpr double kOutlierSlope = 0.3;
 constexpr double kOutsideBounds = 100;  // far above any mean log error
 constexpr double kHeldOut = 1.0 / 3;
@@ -30,7 +30,8 @@ double outlier_shy(double log_error) {
   return e < kOutlier ? e : kOutlier + kOutlierSlope * (e - kOutlier);
 }
 
-// Drawn, not every third: measured rows come in cycles (three layouts of a product).
+// Chosen at random rather than every third, because measured rows come in cycles (three layouts of
+// a product).
 std::vector<bool> held_out_of(std::size_t samples) {
   RandomStream draw(1, "fit/held-out");
   std::vector<bool> held(samples);

@@ -22,7 +22,7 @@ const CalibrationValue* value_of(const FitResult& r, std::string_view name) {
   return nullptr;
 }
 
-// Times made by the model itself with known parameters are found again.
+// Times made by the model with known parameters give these parameters back.
 TEST(Fit, finds_the_parameters_that_made_the_times) {
   const catalog::Catalog catalog = *catalog::load_embedded_catalog();
   const Calibration base = read_calibration(catalog::shipped()).value();
@@ -66,7 +66,7 @@ TEST(Fit, bad_row_is_refused) {
   }
   const auto loaded = read_calibration(load_knowledge(files).value());
   ASSERT_FALSE(loaded);
-  EXPECT_EQ(loaded.error().size(), 5u);  // one a file
+  EXPECT_EQ(loaded.error().size(), 5u);  // one per file
   EXPECT_EQ(loaded.error()[0].code, "calibration.row");
 }
 
@@ -78,13 +78,13 @@ catalog::Accelerator fitted_device() {
   return a;
 }
 
-// Bounds that leave no room keep the parameter where it starts.
+// Bounds without room keep the parameter at its start.
 FitParameter held(const char* name, double at) {
   return {.dtype = "", .name = name, .start = at, .step = 0.01, .low = at, .high = at};
 }
 
-// Passes of 10^9 bytes at half of 1 TB/s: 2 ms and a launch of 2.5 us; sample i was measured
-// i percent quicker than that.
+// Passes of 10^9 bytes at half of 1 TB/s: 2 ms and a launch of 2.5 us; sample i was measured i
+// percent faster than that.
 std::vector<KernelSample> passes(int count) {
   std::vector<KernelSample> samples;
   for (int i = 0; i < count; ++i) {
@@ -95,7 +95,7 @@ std::vector<KernelSample> passes(int count) {
   return samples;
 }
 
-// A third is drawn by a fixed stream and not fitted to; its errors are those that are told.
+// A fixed stream draws a third of the samples, which are not fitted; the stated errors are theirs.
 TEST(Fit, errors_are_of_held_out_samples) {
   const FitResult r =
       fit_kernels(fitted_device(), {}, {}, {held("pass_efficiency", 0.5)}, passes(60));
@@ -107,7 +107,7 @@ TEST(Fit, errors_are_of_held_out_samples) {
   ASSERT_GT(errors.size(), 10U);
   EXPECT_EQ(r.held_out, static_cast<int>(errors.size()));
   EXPECT_EQ(r.fitted_on, 60 - r.held_out);
-  // They rise by 0.01 each, so half and nine tenths of the way lie between two of them.
+  // They rise by 0.01 each, so the quantiles at 0.5 and 0.9 are between two of them.
   const auto between = [&](double share) {
     const double at = share * static_cast<double>(errors.size() - 1);
     const auto low = static_cast<std::size_t>(at);
@@ -129,7 +129,7 @@ TEST(Fit, kernels_measured_together_add_up) {
   EXPECT_NEAR(r.p90_error, 0, 1e-9);
 }
 
-// Times of half and of a hundredth of the bandwidth, where 0.1 to 0.4 is allowed.
+// Times that imply half and a hundredth of the bandwidth, while 0.1 to 0.4 is allowed.
 TEST(Fit, parameters_stay_within_their_bounds) {
   const auto fitted = [](double efficiency) {
     const std::vector<KernelSample> samples(9,
@@ -150,7 +150,7 @@ TEST(Fit, parameters_stay_within_their_bounds) {
   EXPECT_GE(low, 0.1);
 }
 
-// Most samples at half of the bandwidth and some at a tenth: the few do not bend the fit.
+// Most samples at half of the bandwidth and some at a tenth: the few do not distort the fit.
 TEST(Fit, outliers_do_not_bend_the_fit) {
   std::vector<KernelSample> samples;
   for (int i = 0; i < 60; ++i) {
@@ -166,7 +166,7 @@ TEST(Fit, outliers_do_not_bend_the_fit) {
   EXPECT_LT(r.median_error, 0.01);
 }
 
-// Parameters of attention are named by its kernel; those of grouped products are products'.
+// Attention parameters are named by their kernel; those of grouped products belong to products.
 TEST(Fit, values_belong_to_the_library_that_ran) {
   const FitResult r = fit_kernels(
       fitted_device(), {}, {.products = "vllm", .attention = "flash2"},
@@ -200,7 +200,7 @@ void expect_ranges(const std::vector<FitParameter>& all, const std::string& dtyp
   }
 }
 
-// Where each search begins, how far its first step goes and what it may not leave.
+// Where each search begins, how large its first step is, and its bounds.
 TEST(Fit, search_starts_near_known_devices) {
   expect_ranges(gemm_parameters(catalog::Dtype::fp8), "fp8", "",
                 {{"launch_us", 2.5, 0.5, 0.3, 30},
@@ -264,7 +264,7 @@ double searched(const FitParameter& p, const std::vector<KernelSample>& samples)
   return fit_kernels(searched_device(), {}, {}, {p}, samples).values.at(0).value;
 }
 
-// The further outside, the worse: a search finds its way in from either side.
+// The loss grows with the distance outside, so a search finds its way in from either side.
 TEST(Fit, search_from_outside_moves_into_the_bounds) {
   const std::vector<KernelSample> samples(9, pass_at(0.3));
   EXPECT_NEAR(searched(efficiency_from(0.9, 0.05, 0.1, 0.4), samples), 0.3, 0.003);
@@ -295,7 +295,8 @@ std::vector<bool> held_out(std::size_t count) {
   return held;
 }
 
-// Samples at 0.4 and one at `other`, all of them fitted; the mean of their losses by hand.
+// Samples at 0.4 and one at `other`, all of them fitted; returns the mean of their losses, computed
+// by hand.
 double least_loss_at(const std::vector<double>& logs) {
   const auto loss = [&](double at) {
     double sum = 0;
@@ -312,8 +313,8 @@ double least_loss_at(const std::vector<double>& logs) {
   return best;
 }
 
-// Two camps that are more than 0.3 apart: the larger one wins however far the smaller is, and a
-// camp that is near pulls by its numbers alone.
+// Two groups more than 0.3 apart: the larger one wins however far away the smaller is. A group that
+// is near counts by its number of samples alone.
 TEST(Fit, far_samples_have_less_weight) {
   const std::vector<bool> held = held_out(40);
   for (const double other : {0.32, 0.2, 0.1}) {
@@ -322,7 +323,7 @@ TEST(Fit, far_samples_have_less_weight) {
     int fitted = 0;
     for (std::size_t i = 0; i < held.size(); ++i) {
       if (!held[i]) ++fitted;
-      // Of five that are fitted two are of the other camp, and one is between.
+      // Two of five fitted samples are in the other group and one is in between.
       const double at = fitted % 5 == 0 || fitted % 5 == 2 ? other
                         : fitted % 5 == 1                  ? std::sqrt(0.4 * other)
                                                            : 0.4;
@@ -335,7 +336,7 @@ TEST(Fit, far_samples_have_less_weight) {
   }
 }
 
-// Parameters that are not fitted are those of the base: here half of the launch.
+// Parameters that are not fitted keep the base's values: here half of the launch time.
 TEST(Fit, unfitted_parameters_keep_the_base) {
   const Calibration base = with_values({}, {{.accelerator = "new",
                                              .library = "",

@@ -10,16 +10,16 @@
 namespace orrery::compute {
 namespace {
 
-// The least keys worth a unit of their own.
+// The fewest keys worth splitting off to another unit.
 constexpr double kLeastKeys = 128;
 constexpr double kMostSplits = 32;
 constexpr double kPartialSumBytes = 8;  // fp32, written and read again
-// The tiles of a library that looks at m alone, as places in calibration's list.
+// The tiles of a library that looks at m alone, as indices into calibration's list.
 constexpr std::size_t kSquareTile = 2;  // 128 x 128
 constexpr std::size_t kFlatTile = 4;    // 64 x 128
 constexpr std::size_t kSmallTile = 5;   // 64 x 64
 
-// std::ceil is a call without SSE4.1; sizes here are positive and far below 2^63.
+// std::ceil is a function call without SSE4.1; sizes here are positive and far below 2^63.
 double ceil_of(double x) {
   const auto whole = static_cast<double>(static_cast<std::int64_t>(x));
   return whole < x ? whole + 1 : whole;
@@ -46,14 +46,15 @@ Joined join(double compute, double memory, double loss) {
   return {.time = memory + hidden, .clocked = 2 * hidden};
 }
 
-// How often the least edge, twice and four times it go into a side, rounded up.
+// How many tiles of the smallest edge, of twice that and of four times that cover a side, rounded
+// up.
 struct Edges {
   std::array<double, 3> count{};
 
   explicit Edges(double side) {
     auto least = static_cast<std::int64_t>(side / kLeastTileEdge);
     if (static_cast<double>(least) * kLeastTileEdge < side) ++least;
-    const std::int64_t twice = (least + 1) / 2;  // whole tiles of twice the edge, the last one part
+    const std::int64_t twice = (least + 1) / 2;  // tiles of twice the edge; the last may be partial
     const std::int64_t four_times = (least + 3) / 4;
     count = {static_cast<double>(least), static_cast<double>(twice),
              static_cast<double>(four_times)};
@@ -65,8 +66,8 @@ double whole_k_time(const GemmModel& model, const GemmTile& tile, double load, d
   return waves(load, model.tail) * tile.seconds_per_k * (k + model.k_overhead);
 }
 
-// The least time over tiles and splits of K. Every candidate grows with m, n and k, and more rows
-// or columns leave fewer of them, so the least grows too.
+// Returns the least time over tiles and splits of K. The time of every candidate grows with m, n
+// and k, and more rows or columns allow fewer candidates, so the minimum grows too.
 double best_tile_time(const GemmModel& model, const workload::Gemm& g, double per_unit) {
   const Edges rows(g.m);
   const Edges columns(g.n);
@@ -97,14 +98,16 @@ double gemm_compute(const GemmModel& model, const workload::Gemm& g, double unit
   return time * model.pass[static_cast<std::size_t>(g.pass)];
 }
 
-// Reads m x k in 16 bits and writes it narrower; zero where the caller lists the pass itself.
+// Returns the time to read m x k in 16 bits and write it narrower; zero if the caller lists that
+// pass itself.
 double quantise_time(const GemmModel& model, const workload::Gemm& g, double per_operand) {
   const double rows = g.m * g.groups;
   return model.quantise_launch.base() + rows * model.quantise_row_seconds +
          rows * g.k * (2 + per_operand) * model.quantise_seconds;
 }
 
-// Query tiles over their keys, the keys split over units that would stand idle.
+// Distributes query tiles over the units, and splits the keys over units that would otherwise be
+// idle.
 double attention_compute(const AttentionModel& model, double tasks, double keys, double per_key,
                          double units) {
   const double load = tasks / units;
@@ -126,10 +129,10 @@ const AttentionModel& model_of(const DeviceModel& device, const workload::Attent
   return a.q_len <= decode.most_queries ? decode : of(AttentionKernel::prefill);
 }
 
-// Of one pair of query and key: those under a mask, the square of the queries themselves, cost more
-// than those of a prefix that all queries see.
+// Returns the time per query-key pair. Pairs under a mask (the square of the queries themselves)
+// cost more than those of a prefix that all queries see.
 double pair_seconds(const AttentionModel& model, const workload::Attention& a, double keys) {
-  // Where the device has no such rate both are without end, and so is their mean.
+  // If the device has no such rate, both times are infinite, and so is their mean.
   if (model.plain_pair_seconds == model.pair_seconds) return model.pair_seconds;
   const double masked = a.causal ? std::min(1.0, (a.q_len + 1) / 2 / keys) : 0;
   return model.plain_pair_seconds + masked * (model.pair_seconds - model.plain_pair_seconds);
@@ -183,7 +186,7 @@ KernelCost kernel_cost(const DeviceModel& device, const workload::Attention& a) 
   if (flop <= 0) return {};
   const double per_pair = 2 * (a.qk_dim + a.v_dim) * (a.backward ? 2.5 : 1);
   const double keys = flop / (per_pair * a.batch * a.q_heads * a.q_len);
-  // Query heads that share keys are packed into one tile; rows that pad it are computed too.
+  // Query heads that share keys are packed into one tile; the rows that pad it are computed too.
   const double packs = model.packs ? std::max(1.0, a.kv_heads) : a.q_heads;
   const double rows = a.q_len * a.q_heads / packs;
   const double tiles = ceil_of(rows / model.tile_rows);

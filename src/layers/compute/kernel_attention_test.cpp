@@ -6,7 +6,8 @@
 namespace orrery::compute {
 namespace {
 
-// Tiles of 16 queries; 1 ms a FLOP's share of a pair, 20 ms a pair under a mask, 5 ms without one.
+// Tiles of 16 queries; 1 ms per FLOP's share of a pair, 20 ms per pair under a mask, 5 ms without
+// one.
 AttentionModel round_model() {
   AttentionModel m;
   m.launch = seconds(2);
@@ -29,13 +30,12 @@ DeviceModel round_device(const AttentionModel& m, double units = 4) {
   return d;
 }
 
-// 20 queries of 50 keys: 20 x 30 + 20 x 21 / 2 = 810 pairs, 40.5 keys a query.
+// 20 queries of 50 keys: 20 x 30 + 20 x 21 / 2 = 810 pairs, 40.5 keys per query.
 const workload::Attention kChunk{
     .batch = 2, .q_heads = 6, .kv_heads = 3, .qk_dim = 10, .v_dim = 6, .q_len = 20, .kv_len = 50};
 
-// Two query heads a key head: 40 rows, 3 tiles of 16 with 8 of them empty; 3 x 3 x 2 = 18 tasks
-// over 4 units: 4.5, with the tail 4.625 waves. A pair is 2 x 16 FLOP; 10.5 of 40.5 keys are
-// masked.
+// Two query heads per KV head: 40 rows, 3 tiles of 16 with 8 rows empty; 3 x 3 x 2 = 18 tasks over
+// 4 units: 4.5, with the tail 4.625 waves. A pair is 2 x 16 FLOP; 10.5 of 40.5 keys are masked.
 TEST(KernelAttention, query_heads_that_share_keys_are_packed) {
   const KernelCost c = kernel_cost(round_device(round_model()), kChunk);
   const double pair = 0.005 + 10.5 / 40.5 * 0.015;
@@ -43,7 +43,7 @@ TEST(KernelAttention, query_heads_that_share_keys_are_packed) {
   EXPECT_NEAR(c.time.base(), 2 + compute, 1e-9);
   EXPECT_NEAR(c.clocked.base(), compute, 1e-9);
   EXPECT_NEAR(c.core.base(), 0.5 * 48 / 40 * 2 * 2 * 6 * 810 * 16, 1e-6);
-  // Queries and results 6 x 20, keys and values 3 x 50, 16 wide, of two sequences in two bytes.
+  // Queries and results 6 x 20, keys and values 3 x 50, width 16, two sequences, two bytes.
   EXPECT_NEAR(c.memory.base(), 0.25 * 2 * 2 * 16 * (120 + 150), 1e-9);
 }
 
@@ -84,7 +84,7 @@ TEST(KernelAttention, masked_pairs_cost_more) {
               4.625 * 57 * 16 * (0.04 + 0.02), 1e-9);
 }
 
-// Backward does 2.5 times the FLOP of a pair, over the same keys.
+// Backward does 2.5 times the FLOP per pair, over the same keys.
 TEST(KernelAttention, backward_has_five_products_for_two) {
   workload::Attention back = kChunk;
   back.backward = true;
@@ -109,7 +109,7 @@ TEST(KernelAttention, fp8_keys_run_at_the_slower_rate) {
   EXPECT_NEAR(clocked(narrow), 4.625 * 57 * 16 * (0.032 / 0.8 + 0.005), 1e-9);
 }
 
-// One query over its keys on one unit, or on two or four that would stand idle: 128 keys each.
+// One query over its keys on one unit, or split over two or four idle ones: at least 128 keys each.
 TEST(KernelAttention, keys_are_split_over_idle_units) {
   workload::Attention one{
       .q_heads = 1, .kv_heads = 1, .qk_dim = 10, .v_dim = 6, .q_len = 1, .causal = false};
@@ -128,7 +128,7 @@ TEST(KernelAttention, keys_are_split_over_idle_units) {
   EXPECT_NEAR(keys(512, 4), 512, 1e-9);
 }
 
-// Which kernel runs, told by its launch.
+// The launch time shows which kernel runs.
 TEST(KernelAttention, kernel_choice_depends_on_queries_and_keys) {
   DeviceModel d = round_device({});
   for (std::size_t i = 0; i < kAttentionKernels; ++i) {

@@ -1,4 +1,4 @@
-// The time and energy of matrix products and memory passes, each term of the model by itself.
+// The time and energy of matrix products and memory passes, each term of the model separately.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,11 +14,11 @@ constexpr auto kBf16 = static_cast<std::size_t>(catalog::Dtype::bf16);
 constexpr auto kFp8 = static_cast<std::size_t>(catalog::Dtype::fp8);
 constexpr auto kFp32 = static_cast<std::size_t>(catalog::Dtype::fp32);
 constexpr double kNever = 1e30;
-// Edges of the tiles as powers of two of 64, in the order that libraries have them.
+// Edges of the tiles as powers of two of 64, in the libraries' order.
 constexpr int kRowsOf[kTileCount] = {2, 1, 1, 1, 0, 0};
 constexpr int kColumnsOf[kTileCount] = {1, 2, 1, 0, 1, 0};
 
-// Four units, of which each does a step of K of the one tile that it has in 10 ms.
+// Four units; the only tile takes 10 ms per step of K.
 GemmModel one_tile(std::size_t which) {
   GemmModel g;
   g.peak = 1;
@@ -43,8 +43,8 @@ DeviceModel made_up(const GemmModel& g, double units = 4) {
   return d;
 }
 
-// 200 x 300 elements are 4 x 5 least tiles, the last ones part: 2 x 3 of twice the edge, 1 x 2 of
-// four times it.
+// 200 x 300 elements are 4 x 5 smallest tiles, the last ones partial: 2 x 3 of twice the edge, 1 x
+// 2 of four times it.
 TEST(KernelProducts, tiles_cover_the_result_and_fill_waves) {
   const double tiles[kTileCount] = {1 * 3, 2 * 2, 2 * 3, 2 * 5, 4 * 3, 4 * 5};
   for (std::size_t i = 0; i < kTileCount; ++i) {
@@ -57,12 +57,12 @@ TEST(KernelProducts, tiles_cover_the_result_and_fill_waves) {
   }
 }
 
-// Rows that fill a tile, and one more.
+// Rows that fill a tile exactly, and one more.
 TEST(KernelProducts, extra_row_starts_another_tile) {
   const auto waves = [](double m, double n, std::size_t tile) {
     const KernelCost c =
         kernel_cost(made_up(one_tile(tile), 1), workload::Gemm{.m = m, .n = n, .k = 90});
-    return c.clocked.base() / 1.1;  // 0.01 x (90 + 10) each
+    return c.clocked.base() / 1.1;  // each 0.01 x (90 + 10)
   };
   EXPECT_NEAR(waves(256, 64, 5), 4, 1e-9);
   EXPECT_NEAR(waves(257, 64, 5), 5, 1e-9);
@@ -74,7 +74,8 @@ TEST(KernelProducts, extra_row_starts_another_tile) {
   EXPECT_NEAR(waves(64, 193, 5), 4, 1e-9);
 }
 
-// With no tail the last wave costs its part, but less than one wave is one; with all of it a whole.
+// With tail 0 the last wave costs its fraction, but never less than one wave in total; with tail 1
+// it costs a whole one.
 TEST(KernelProducts, last_wave_is_spread_or_whole) {
   const auto time = [](double tail, double groups) {
     GemmModel g = one_tile(5);
@@ -98,8 +99,8 @@ TEST(KernelProducts, backward_layouts_have_their_own_factors) {
   EXPECT_NEAR(clocked(workload::GemmPass::wgrad), 0.6 * 1.7, 1e-12);
 }
 
-// One tile and 64 units: K of 1000 in s parts takes 0.01 (1000 / s + 10), and 8 bytes of each of
-// 64 x 64 sums a part.
+// One tile and 64 units: K of 1000 in s parts takes 0.01 (1000 / s + 10), plus 8 bytes for each of
+// 64 x 64 sums per part.
 TEST(KernelProducts, k_is_split_over_idle_units) {
   const workload::Gemm g{.m = 64, .n = 64, .k = 1000};
   GemmModel model = one_tile(5);
@@ -112,10 +113,10 @@ TEST(KernelProducts, k_is_split_over_idle_units) {
   EXPECT_NEAR(kernel_cost(made_up(model, 7), g).clocked.base(),
               (0.01 * (1000.0 / 4 + 10) + 0.001) * 1.1, 1e-12);
   EXPECT_NEAR(kernel_cost(made_up(model, 1), g).clocked.base(), 0.01 * 1010 * 1.1, 1e-12);
-  // 0.2 s a part of sums: 8 parts cost 1.35 + 1.6, 4 cost 2.6 + 0.8, 16 cost 0.725 + 3.2.
+  // 0.2 s per part for the sums: 8 parts cost 1.35 + 1.6, 4 cost 2.6 + 0.8, 16 cost 0.725 + 3.2.
   model.split_seconds = 0.2 / (8 * 64 * 64);
   EXPECT_NEAR(kernel_cost(made_up(model, 64), g).clocked.base(), (1.35 + 1.6 + 0.001) * 1.1, 1e-9);
-  // Of two groups twice the sums: 4 parts 2.6 + 1.6, 8 parts 1.35 + 3.2.
+  // Two groups have twice the sums: 4 parts 2.6 + 1.6, 8 parts 1.35 + 3.2.
   workload::Gemm two = g;
   two.groups = 2;
   EXPECT_NEAR(kernel_cost(made_up(model, 64), two).clocked.base(), (2.6 + 1.6 + 0.001) * 1.1, 1e-9);
@@ -123,7 +124,7 @@ TEST(KernelProducts, k_is_split_over_idle_units) {
   EXPECT_NEAR(kernel_cost(made_up(model, 64), g).clocked.base(), 0.01 * 1010 * 1.1, 1e-12);
 }
 
-// 64 rows take the small tile, 128 the flat one, more the square one; K is never split.
+// 64 rows use the small tile, 128 the flat one, more the square one; K is never split.
 TEST(KernelProducts, library_that_chooses_tiles_by_rows) {
   GemmModel model = one_tile(0);
   model.tile_by_rows = true;
@@ -143,7 +144,7 @@ TEST(KernelProducts, library_that_chooses_tiles_by_rows) {
   EXPECT_NEAR(per_step(129, 5, 4), (7.5 + 0.25 * 0.5) * 0.07, 1e-12) << "5 x 2 x 3 over 4";
 }
 
-// Compute 0.66 s of one wave. Bytes of bf16: 2 (64 x 50 + 50 x 256 + 64 x 256) = 64,768.
+// Compute takes 0.66 s in one wave. Bytes in bf16: 2 (64 x 50 + 50 x 256 + 64 x 256) = 64,768.
 TEST(KernelProducts, loads_and_products_overlap_in_part) {
   GemmModel model = one_tile(5);
   model.overlap_loss = 0.2;
@@ -158,7 +159,7 @@ TEST(KernelProducts, loads_and_products_overlap_in_part) {
   EXPECT_NEAR(c.clocked.base(), 2 * 0.2 * 0.66 * 0.66 / 1.32, 1e-12);
 }
 
-// Bytes of each format: operands in their own, the result in two bytes at least.
+// Bytes by format: operands in their own format, the result in at least two bytes.
 TEST(KernelProducts, bytes_and_energies_of_a_product) {
   GemmModel model = one_tile(5);
   model.joules_per_flop = 0.5;
@@ -177,7 +178,7 @@ TEST(KernelProducts, bytes_and_energies_of_a_product) {
   EXPECT_NEAR(kernel_cost(d, g).memory.base(), 0.25 * 2 * (7 * (2 * 3 + 0.5 * 5) + 2 * 15), 1e-9);
 }
 
-// A launch of 0.7, 0.01 a row, and m x k elements read in two bytes and written in one.
+// A launch of 0.7, 0.01 per row, and m x k elements read in two bytes and written in one.
 TEST(KernelProducts, quantising_library_pays_before_the_product) {
   GemmModel model = one_tile(5);
   model.quantise_launch = seconds(0.7);
@@ -244,7 +245,7 @@ TEST(KernelProducts, costs_add_and_scale_by_part) {
   EXPECT_EQ(thrice.memory, Joules(12));
 }
 
-// A slice of 3 of 12 units, a fifth of the memory and a tenth of the power.
+// A slice with 3 of 12 units, a fifth of the memory and a tenth of the power.
 TEST(KernelProducts, slice_has_its_share_of_everything) {
   DeviceModel d = made_up(one_tile(5), 12);
   d.bandwidth = 1000;
@@ -284,8 +285,8 @@ DeviceModel powered() {
 const KernelCost kWork{
     .time = seconds(4), .clocked = seconds(3), .core = Joules(100), .memory = Joules(8)};
 
-// Full clock: 6 s; 10 x 6 + 20 x 4 + 100 + 8 = 248 J. Half: busy 4 + 3 (2 - 1) = 7, 9 s in all;
-// 10 x 9 + 20 x 7 + 100 (1 - 0.5 x 0.75) + 8 = 300.5 J.
+// Full clock: 6 s; 10 x 6 + 20 x 4 + 100 + 8 = 248 J. Half clock: busy 4 + 3 (2 - 1) = 7, 9 s in
+// total; 10 x 9 + 20 x 7 + 100 (1 - 0.5 x 0.75) + 8 = 300.5 J.
 TEST(KernelProducts, clock_under_a_power_limit) {
   const DeviceModel d = powered();
   const Throttled full = throttle(d, kWork, seconds(2));

@@ -1,4 +1,4 @@
-// Kernels on MIG slices against measurements, and what a slice has of its GPU.
+// Kernels on MIG slices compared with measurements, and a slice's share of its GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ DeviceModel h200() {
                       {.products = "pytorch", .attention = "pytorch"});
 }
 
-// As the catalog's profiles say; the whole device in MIG mode has all its units.
+// As the catalog's profiles say; a whole device in MIG mode has all its units.
 DeviceModel h200_slice(const std::string& profile) {
   static const std::map<std::string, DeviceSlice> slices{
       {"1g.18gb", {.units = 16, .memory_share = 1.0 / 8}},
@@ -96,7 +96,7 @@ TEST(KernelSlice, kernels_take_as_long_as_measured) {
   }
 }
 
-// A slice keeps its time whatever runs beside it: of 112 kernels all but a few within a tenth.
+// A slice keeps its time whatever runs on the others: all but a few of 112 kernels within a tenth.
 TEST(KernelSlice, neighbours_do_not_slow_it) {
   std::map<std::pair<std::string, std::size_t>, double> alone;
   std::map<std::string, std::size_t> seen, seen_beside;
@@ -114,7 +114,7 @@ TEST(KernelSlice, neighbours_do_not_slow_it) {
   EXPECT_LT(slower[slower.size() * 9 / 10], 1.07);
 }
 
-// All slices of a cut together do no more than the whole.
+// All slices of a layout together are no faster than the whole.
 TEST(KernelSlice, parts_add_up_to_no_more_than_the_whole) {
   const workload::Gemm product{.m = 8192, .n = 8192, .k = 8192, .dtype = catalog::Dtype::bf16};
   const workload::MemoryPass copy{.read = mib(256), .written = mib(256)};

@@ -61,7 +61,7 @@ std::vector<Row> h200_products(std::string_view dtype) {
 std::vector<double> errors(const DeviceModel& d, const std::vector<Row>& rows) {
   std::vector<double> e;
   for (const Row& r : rows) {
-    // A kernel of a millisecond, repeated, holds the device at its limit; a shorter one does not.
+    // A kernel of a millisecond, repeated, keeps the device at its limit; a shorter one does not.
     const KernelCost cost = kernel_cost(d, r.op);
     const Seconds time = r.seconds > 1e-3 ? throttle(d, cost).time : cost.time;
     e.push_back(std::abs(time.base() / r.seconds - 1));
@@ -104,7 +104,7 @@ std::vector<Row> h200_attention(std::string_view phase, bool backward, double le
   return rows;
 }
 
-// Rows below about 0.3 ms are bound by the host that launches them one by one.
+// Rows below about 0.3 ms are limited by the host, which launches them one by one.
 TEST(Kernel, attention_of_one_h200) {
   const DeviceModel d = device("h200-sxm");
   const auto forward = errors(d, h200_attention("prefill", false, 3e-4));
@@ -244,11 +244,11 @@ TEST(Kernel, flash_attention2_is_slower_on_hopper) {
                               .kv_len = 8192};
   const double ratio = kernel_time(device("h200-sxm", {.attention = "flash2"}), a) /
                        kernel_time(device("h200-sxm"), a);
-  EXPECT_NEAR(ratio, 1.89, 0.2);  // 1.768 ms over 0.937 ms on one H200
+  EXPECT_NEAR(ratio, 1.89, 0.2);  // 1.768 ms divided by 0.937 ms on one H200
 }
 
-// A chunk of queries against a long prefix, as PyTorch runs it: by whole waves of query tiles, keys
-// never split, heads never packed.
+// A chunk of queries against a long prefix, as PyTorch runs it: in whole waves of query tiles,
+// without splitting keys or packing heads.
 TEST(Attention, chunks_against_a_prefix_agree_with_the_h200) {
   const CsvTable t = catalog::embedded_table("validation/h200_chunk_attention.csv").value();
   const DeviceModel h200 = device("h200-sxm", {.products = "pytorch", .attention = "pytorch"});
@@ -270,8 +270,8 @@ TEST(Attention, chunks_against_a_prefix_agree_with_the_h200) {
   EXPECT_GE(share_below(errors, 0.30), 0.85);
 }
 
-// FlashAttention 2 over requests of different lengths: the parameters are of three quarters of
-// these rows. A single request runs as another kernel, which they are too slow for.
+// FlashAttention 2 over requests of different lengths: the parameters were fitted to three quarters
+// of these rows. A single request runs as another kernel, for which they are too slow.
 TEST(Attention, packed_requests_agree_with_the_h200) {
   const CsvTable t = catalog::embedded_table("validation/h200_packed_attention.csv").value();
   const DeviceModel h200 =
@@ -307,8 +307,8 @@ TEST(Attention, packed_requests_agree_with_the_h200) {
   EXPECT_GT(median(of_another), 0.15) << "one library's kernels are not another's";
 }
 
-// The absorbed attention of a latent: 128 heads on one key of 576 in 8 bits, of which values are
-// the first 512.
+// The absorbed attention of a latent: 128 heads on one key of 576 in 8 bits, whose first 512 are
+// the values.
 workload::Attention latent_decode(double batch, double keys, catalog::Dtype dtype) {
   workload::Attention a;
   a.batch = batch;
@@ -323,7 +323,7 @@ workload::Attention latent_decode(double batch, double keys, catalog::Dtype dtyp
   return a;
 }
 
-// It is bound by products: Blackwell multiplies 8-bit keys as they are, Hopper widens them first.
+// Products are its limit: Blackwell multiplies 8-bit keys directly, Hopper widens them first.
 TEST(Attention, latent_is_multiplied_more_than_read) {
   const auto rate = [](const char* id, catalog::Dtype dtype) {
     const workload::Attention a = latent_decode(256, 9000, dtype);
@@ -338,7 +338,7 @@ TEST(Attention, latent_is_multiplied_more_than_read) {
   EXPECT_NEAR(hopper, 660e12, 40e12);
 }
 
-// Few heads fill no tile, and many requests are then read as fast as memory goes.
+// Few heads do not fill a tile, and many requests are then read at the memory's rate.
 TEST(Attention, latent_of_few_heads_is_read) {
   workload::Attention a = latent_decode(256, 9000, catalog::Dtype::bf16);
   a.q_heads = 16;

@@ -29,7 +29,7 @@ TEST(Power, large_product_settles_near_700_tflops_on_an_h200) {
   EXPECT_NEAR(t.power.base(), 692, 1);
 }
 
-// The controller was seen to hold 691 to 693 W of 700.
+// The controller was measured to hold 691 to 693 W of 700.
 TEST(Power, nothing_draws_more_than_its_limit_above_the_lowest_clock) {
   const DeviceModel d = usual_device("h200-sxm");
   for (const double limit : {300.0, 400.0, 550.0, 700.0}) {
@@ -49,8 +49,8 @@ TEST(Power, lower_limit_never_speeds_up) {
   }
 }
 
-// power_capping.csv: an H100 at 600 W of 700 trains in bf16 at 0.85 to 0.90 of its speed and serves
-// a memory-bound model at 0.92 to 0.95.
+// power_capping.csv: an H100 at 600 W of 700 trains in bf16 at 0.85 to 0.90 of its speed, and
+// serves a memory-bound model at 0.92 to 0.95.
 TEST(Power, caps_as_published) {
   const DeviceModel d = usual_device("h100-sxm");
   const KernelCost product = kernel_cost(d, kLarge);
@@ -72,7 +72,7 @@ TEST(Power, waiting_draws_idle_power) {
   EXPECT_LT(throttle(d, product, product.time).power, throttle(d, product).power);
 }
 
-// A 500 W part of the same silicon spends the same energy on a FLOP.
+// A 500 W part of the same silicon uses the same energy per FLOP.
 TEST(Power, same_silicon_under_a_lower_limit_clocks_lower) {
   const Throttled full =
       throttle(usual_device("h100-sxm"), kernel_cost(usual_device("h100-sxm"), kLarge));

@@ -1,10 +1,10 @@
-// Own or rent: the use at which an owned accelerator-hour costs as much as a rented one.
+// Own or rent: the utilisation at which an owned accelerator-hour costs as much as a rented one.
 //
 //   annual / (8760 availability u goodput) = p   ->   u = annual / (8760 availability goodput p)
 //
-// p is the rental price per useful hour, billed only while used. Above u owning is cheaper; a u
-// over 1 means never. Owned cost hardly depends on use (power follows it a little), so the annual
-// cost is taken as fixed.
+// p is the rental price per useful hour, billed only while used. Owning is cheaper above u; a u
+// over 1 means never. Owned cost hardly depends on utilisation (only power follows it a little), so
+// the annual cost is taken as fixed.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace orrery::cost {
 
-// Above 1 owning never pays; nullopt where the price is nil.
+// A result above 1 means that owning never pays. Returns nullopt if the rental price is zero.
 std::optional<double> break_even_utilisation(const OwnershipInput& owned, UsdPerSecond rental);
 
 }  // namespace orrery::cost

@@ -8,7 +8,7 @@
 namespace orrery::cost {
 namespace {
 
-// At a price per useful hour of the owned machine in full use, times its use.
+// The cost per useful hour of the owned machine in full use, times its utilisation.
 TEST(BreakEven, break_even_utilisation_is_owned_cost_over_rent) {
   OwnershipInput full = small_hall();
   full.utilisation = 1;

@@ -1,4 +1,4 @@
-// Inputs of ownership with known results for the tests of this room.
+// Ownership inputs with known results, for the tests of this room.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ inline double hourly(const OwnershipInput& in) {
   return owned_cost(in).per_accelerator / usd_per_hour(1);
 }
 
-// A catalog of these rows alone, each with its own three values.
+// Returns a catalog of just these rows, each with different values.
 inline catalog::Catalog rows_of(const std::vector<std::string>& ids) {
   catalog::Catalog c;
   double n = 1;
@@ -57,8 +57,9 @@ inline const catalog::Catalog& shipped() {
 }
 
 // 5 years, 10 %, residual 10 %, 8 c/kWh, 150 USD/kW-month, 2.5 people per 1,000 accelerators, 90 %
-// used. What the source leaves open is ours: PUE 1.3, 200 kUSD a person, repair 4 %, network 15 %
-// and storage 6 % on top of the servers, typical training power (all typical rows of tco_params).
+// utilisation. The source leaves the rest open; we take PUE 1.3, 200 kUSD per person, repair 4 %,
+// network 15 % and storage 6 % on top of the servers, and typical training power (all typical rows
+// of tco_params).
 inline OwnershipInput worked(double node_kusd, double node_kw, double accelerators) {
   OwnershipInput in = ownership_defaults(shipped(), accelerators, kilowatts(node_kw));
   in.capex = capex_with_adders(shipped(), kilo_usd(node_kusd));

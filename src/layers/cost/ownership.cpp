@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kFormula = "docs/models/ownership.md";
 
-// USD per kW and month as a price of power held for a time.
+// Converts USD per kW and month to the unit used here, a price of power held for a time.
 UsdPerJoule per_kw_month(double value) { return usd(value) / (kilowatts(1) * months(1)); }
 
 double typical(const catalog::Catalog& catalog, const char* id, double otherwise) {
@@ -57,7 +57,7 @@ void add_running(Ownership& result, const OwnershipInput& in) {
 
 double annuity(double rate, double years, double residual) {
   if (years <= 0) return 0;
-  // The limit of the formula as the rate goes to zero: straight-line depreciation.
+  // The limit of the formula as the rate approaches zero: straight-line depreciation.
   if (rate < 1e-9) return (1 - residual) / years;
   const double discount = math::pow(1 + rate, -years);
   return (1 - residual * discount) * rate / (1 - discount);
@@ -107,7 +107,7 @@ std::vector<OwnershipRange> ownership_ranges(const catalog::Catalog& catalog) {
   row("storage adder", "storage-capex-adder");
   row("hall", "facility-capex");
   row("goodput loss", "goodput-loss");
-  ranges.push_back({"salary", 120, 200, 300, "kUSD a year", kFormula});
+  ranges.push_back({"salary", 120, 200, 300, "kUSD per year", kFormula});
   return ranges;
 }
 

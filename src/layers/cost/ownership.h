@@ -4,10 +4,10 @@
 //          + kW PUE 8760 price + kW 12 colo + staff + repair capex [+ annuity of an owned hall]
 //   $/h    = annual / (accelerators 8760 availability utilisation goodput)
 //
-// Every item carries its yearly amount and the reference behind it. Defaults are the typical values
-// of data/catalog/tco_params.csv; read them with ownership_defaults so that their ranges follow.
-// Depreciation is contested (2-3 years economically, 5-6 in the accounts): make it an axis of
-// sensitivity.h. Wrong where taxes, subsidies or a resale market matter: none is modelled.
+// Every item has its yearly amount and the reference behind it. Defaults are the typical values of
+// data/catalog/tco_params.csv; read them with ownership_defaults, so that their ranges apply.
+// Depreciation is contested (2-3 years economically, 5-6 in the accounts), so vary it with
+// sensitivity.h. Wrong if taxes, subsidies or a resale market matter: none is modelled.
 #pragma once
 
 #include <span>
@@ -20,7 +20,8 @@
 
 namespace orrery::cost {
 
-// Yearly payment per dollar bought: n years at rate r, worth `residual` of its price at the end.
+// Returns the yearly payment per dollar of price over n years at rate r, if `residual` of the price
+// is left at the end.
 double annuity(double rate, double years, double residual);
 
 struct CapexItem {
@@ -32,23 +33,23 @@ struct CapexItem {
 struct OwnershipInput {
   std::vector<CapexItem> capex;
   double accelerators = 0;
-  Watts it_power;    // mean draw of the IT, all of it
-  Watts contracted;  // what colocation bills; 0: the mean draw
+  Watts it_power;    // mean draw of all IT equipment
+  Watts contracted;  // power that colocation bills; 0: the mean draw
   double pue = 1.3;
   UsdPerJoule electricity = usd_per_kwh(0.08);
   std::string electricity_reference = "assumed";  // the region's row, or "design"
-  UsdPerJoule colocation;                         // USD per kW and month; 0 where the hall is owned
-  UsdPerWatt hall;  // capital cost per watt of IT; 0 where it is rented
+  UsdPerJoule colocation;                         // USD per kW and month; 0 if the hall is owned
+  UsdPerWatt hall;                                // capital cost per watt of IT; 0 if it is rented
   double hall_years = 20;
   double people = 0;
-  Usd salary = kilo_usd(200);  // a year, with overheads; assumed
-  double repair = 0.04;        // of capex, a year
+  Usd salary = kilo_usd(200);  // per year, with overheads; assumed
+  double repair = 0.04;        // share of capex per year
   double rate = 0.10;
   double years = 5;
   double residual = 0.10;
   double availability = 1;   // share of hours the machines are up
-  double utilisation = 0.9;  // share of those that somebody uses
-  double goodput = 1;        // share of those that count: from the failure and training layers
+  double utilisation = 0.9;  // share of those hours that are used
+  double goodput = 1;        // share of used hours that count: from the failure and training layers
 };
 
 struct CostItem {
@@ -62,19 +63,19 @@ struct Ownership {
   Usd annual;
   Usd capital;                   // part of annual
   Usd running;                   // the rest
-  double useful_hours = 0;       // accelerator-hours a year
+  double useful_hours = 0;       // accelerator-hours per year
   UsdPerSecond per_accelerator;  // USD per useful accelerator-hour
   double electricity_of_total = 0;
-  double electricity_of_running = 0;  // the view without depreciation
+  double electricity_of_running = 0;  // share of the costs without depreciation
 };
 
 Ownership owned_cost(const OwnershipInput& input);
 
-// Capital cost by section of the bills, at the middle of the price ranges.
+// Returns the capital cost by section of the bills, at the middle of the price ranges.
 std::vector<CapexItem> capex_of(std::span<const catalog::Bill> bills);
 
 struct OwnershipRange {
-  std::string name;  // of the field
+  std::string name;  // field name
   double low = 0;
   double typical = 0;
   double high = 0;
@@ -82,15 +83,18 @@ struct OwnershipRange {
   std::string reference;
 };
 
-// Rate, life, residual, repair, colocation, staff per 1,000 accelerators, network and storage
-// adders from the catalog's rows, and the assumed salary: what sensitivity varies.
+// Returns the ranges that sensitivity varies: rate, life, residual, repair, colocation, staff per
+// 1,000 accelerators, and the network and storage adders from the catalog's rows, plus the assumed
+// salary.
 std::vector<OwnershipRange> ownership_ranges(const catalog::Catalog& catalog);
 
-// An input with the catalog's typical values, for `accelerators` at `it_power`, capex left empty.
+// Returns an input with the catalog's typical values for `accelerators` at `it_power`; capex is
+// left empty.
 OwnershipInput ownership_defaults(const catalog::Catalog& catalog, double accelerators,
                                   Watts it_power);
 
-// Servers with the catalog's adders for network and storage, where no bill is at hand.
+// Returns the servers' cost with the catalog's adders for network and storage, for use when there
+// is no bill.
 std::vector<CapexItem> capex_with_adders(const catalog::Catalog& catalog, Usd servers);
 
 }  // namespace orrery::cost

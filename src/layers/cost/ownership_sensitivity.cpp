@@ -8,7 +8,7 @@ namespace {
 
 using Set = void (*)(OwnershipInput&, double);
 
-// A field of OwnershipInput: the catalog's row that bounds it, how to read and how to set it.
+// A field of OwnershipInput: the catalog row that bounds it, and how to read and set it.
 struct Axis {
   const char* range;
   double (*get)(const OwnershipInput&);

@@ -20,7 +20,7 @@ const SensitivityBar& bar_named(const Tornado& t, const std::string& name) {
   return none;
 }
 
-// Each bar is the cost with one field at its ends, the others as they are.
+// Each bar is the cost with one field at its ends and the others unchanged.
 TEST(OwnershipSensitivity, every_range_moves_its_own_input) {
   OwnershipInput in = small_hall();
   const catalog::Catalog c = rows_of({"wacc", "server-depreciation", "residual",
@@ -70,7 +70,7 @@ TEST(OwnershipSensitivity, every_range_moves_its_own_input) {
   });
 }
 
-// Who owns his hall pays no rent, whatever rents are.
+// An owner of the hall pays no rent, so rents have no effect.
 TEST(OwnershipSensitivity, unpaid_rent_moves_nothing) {
   OwnershipInput in = small_hall();
   in.colocation = UsdPerJoule();

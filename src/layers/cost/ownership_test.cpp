@@ -11,18 +11,19 @@
 namespace orrery::cost {
 namespace {
 
-// B200 at the middle of the catalog's 450 to 600 kUSD comes out to the cent. The H100's 325 kUSD is
-// solved for (the middle of the 300 to 350 that the price row's source quotes); at the catalog's
-// middle of 375 it costs 2.47. docs/models/ownership.md says what this can and cannot show.
+// B200 at the middle of the catalog's 450 to 600 kUSD matches to the cent. The H100's price of 325
+// kUSD was solved for (the middle of the 300 to 350 that the price row's source quotes); at the
+// catalog's middle of 375 it costs 2.47. docs/models/ownership.md says what this can and cannot
+// show.
 TEST(Ownership, worked_mid_points_of_h100_and_b200) {
   EXPECT_NEAR(hourly(worked(325, 7.8, 8)), 2.19, 0.005);
   EXPECT_NEAR(hourly(worked(375, 7.8, 8)), 2.47, 0.005);
   EXPECT_NEAR(hourly(worked(525, 11.5, 8)), 3.45, 0.005);
 }
 
-// H200 and GB200 at the catalog's middles come to 2.75 and 2.60 against a published 2.64 each. The
-// published figures leave their prices unsaid; they follow from 405 kUSD a node and 3.31 MUSD a
-// rack, both inside the catalog's ranges.
+// H200 and GB200 at the catalog's middle prices cost 2.75 and 2.60, against a published 2.64 each.
+// The publication does not state its prices; its figures follow from 405 kUSD per node and 3.31
+// MUSD per rack, both inside the catalog's ranges.
 TEST(Ownership, worked_mid_points_of_h200_and_gb200) {
   EXPECT_NEAR(hourly(worked(425, 8.0, 8)), 2.64, 0.05 * 2.64);
   EXPECT_NEAR(hourly(worked(3250, 115, 72)), 2.64, 0.02 * 2.64);
@@ -30,8 +31,8 @@ TEST(Ownership, worked_mid_points_of_h200_and_gb200) {
   EXPECT_NEAR(hourly(worked(3310, 115, 72)), 2.64, 0.005);
 }
 
-// 5 to 7 % of the total; claims of 40 to 50 % of operating cost leave depreciation out, and even
-// then it takes a hall of one's own or dear power.
+// 5 to 7 % of the total. Claims of 40 to 50 % of operating cost leave depreciation out, and even
+// then they need an owned hall or expensive power.
 TEST(Ownership, electricity_is_small_until_depreciation_is_left_out) {
   for (const auto& in : {worked(325, 7.8, 8), worked(525, 11.5, 8), worked(3310, 115, 72)}) {
     const Ownership cost = owned_cost(in);
@@ -59,7 +60,7 @@ TEST(Ownership, items_add_up_and_are_referenced) {
   EXPECT_NEAR(cost.useful_hours, 8 * 8760 * 0.9, 1e-6);
 }
 
-// A loan of 1 at 10 % over 5 years is repaid by 0.2638 a year; at no interest by a fifth.
+// A loan of 1 at 10 % over 5 years is repaid by 0.2638 per year; without interest by a fifth.
 TEST(Ownership, annuity) {
   EXPECT_NEAR(annuity(0.10, 5, 0), 0.263797, 1e-6);
   EXPECT_NEAR(annuity(0, 5, 0), 0.2, 1e-12);
@@ -154,7 +155,7 @@ TEST(Ownership, every_item_of_a_year) {
   EXPECT_NEAR(cost.per_accelerator / usd_per_hour(1), (capital + running) / useful, 1e-9);
 }
 
-// Without a contract, what is drawn is what is billed and built for.
+// Without a contract, the drawn power is what is billed and built for.
 TEST(Ownership, drawn_power_overrides_contracted_power) {
   OwnershipInput in = small_hall();
   in.contracted = Watts();
@@ -223,7 +224,7 @@ TEST(Ownership, ranges_come_from_the_catalog) {
   EXPECT_EQ(bare[0].low, 120);
   EXPECT_EQ(bare[0].typical, 200);
   EXPECT_EQ(bare[0].high, 300);
-  EXPECT_EQ(bare[0].unit, "kUSD a year");
+  EXPECT_EQ(bare[0].unit, "kUSD per year");
   EXPECT_EQ(bare[0].reference, "docs/models/ownership.md");
 }
 
@@ -248,18 +249,18 @@ TEST(Ownership, defaults_come_from_the_catalog) {
   EXPECT_EQ(bare.years, 5);
   EXPECT_EQ(bare.hall_years, 20);
 
-  const auto told = capex_with_adders(c, usd(1000));
+  const auto given = capex_with_adders(c, usd(1000));
   const auto assumed = capex_with_adders({}, usd(1000));
-  ASSERT_EQ(told.size(), 3U);
+  ASSERT_EQ(given.size(), 3U);
   ASSERT_EQ(assumed.size(), 3U);
-  EXPECT_NEAR(told[0].amount.base(), 1000, 1e-9);
-  EXPECT_NEAR(told[1].amount.base(), 7250, 1e-9);
-  EXPECT_NEAR(told[2].amount.base(), 8250, 1e-9);
+  EXPECT_NEAR(given[0].amount.base(), 1000, 1e-9);
+  EXPECT_NEAR(given[1].amount.base(), 7250, 1e-9);
+  EXPECT_NEAR(given[2].amount.base(), 8250, 1e-9);
   EXPECT_NEAR(assumed[1].amount.base(), 150, 1e-9);
   EXPECT_NEAR(assumed[2].amount.base(), 60, 1e-9);
-  EXPECT_EQ(told[0].name + " " + told[0].reference, "servers nodes");
-  EXPECT_EQ(told[1].name + " " + told[1].reference, "network tco_params/network-capex-adder");
-  EXPECT_EQ(told[2].name + " " + told[2].reference, "storage tco_params/storage-capex-adder");
+  EXPECT_EQ(given[0].name + " " + given[0].reference, "servers nodes");
+  EXPECT_EQ(given[1].name + " " + given[1].reference, "network tco_params/network-capex-adder");
+  EXPECT_EQ(given[2].name + " " + given[2].reference, "storage tco_params/storage-capex-adder");
 }
 
 TEST(Ownership, capex_sums_sections_over_bills) {

@@ -10,7 +10,7 @@
 namespace orrery::cost {
 namespace {
 
-// models/facility, section 5: 64 nodes at 15 % a month are interrupted every 69 h on average.
+// models/facility, section 5: 64 nodes at 15 % per month are interrupted every 69 h on average.
 TEST(Spot, gang_of_64_at_15_percent_lives_69_hours) {
   const Gang gang{.nodes = 64, .monthly_share = 0.15};
   EXPECT_NEAR(mean_time_between_interruptions(gang) / hours(1), 69.2, 0.1);
@@ -70,7 +70,8 @@ TEST(Rental, reserved_is_billed_whether_used_or_not) {
   EXPECT_NEAR(rented_cost(in).useful / usd_per_hour(1), 7.36 * 0.6 / 0.5, 1e-9);
 }
 
-// Section 5: AWS 6.9 to 7.4 USD on demand, spot 63 % off; the same chip spreads about fivefold.
+// Section 5: AWS 6.9 to 7.4 USD on demand, spot 63 % off; prices for the same chip vary about
+// fivefold.
 TEST(Rental, market_prices_of_the_h100) {
   const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog);
@@ -101,7 +102,8 @@ double dollars(UsdPerSecond price) { return price / usd_per_hour(1); }
 TEST(Rental, spot_hazard_from_the_monthly_share) {
   EXPECT_NEAR(spot_hazard(0.2) * hours(720), -std::log(0.8), 1e-12);
   EXPECT_EQ(spot_hazard(-0.1), PerSecond());
-  // A share of one would be certain death at once; it is held a trillionth below.
+  // A share of one would mean certain interruption at once; it is limited to a trillionth below
+  // one.
   EXPECT_NEAR(spot_hazard(1) * hours(720), 12 * std::log(10), 1e-3);
   EXPECT_NEAR(spot_hazard(7) / spot_hazard(1), 1, 1e-12);
 }

@@ -1,6 +1,7 @@
-// Which input moves the answer most: one at a time, low to high, the rest at their values.
+// Which input moves the answer most: each is varied from low to high while the rest keep their
+// values.
 //
-// A tornado: bars sorted by their span. One at a time hides what two inputs do together; where the
+// A tornado: bars sorted by their span. Varying one input at a time hides interactions; but if the
 // answer is a product, as cost per hour nearly is, the spans in logarithms still add in quadrature.
 #pragma once
 
@@ -21,7 +22,7 @@ struct SensitivityInput {
 
 struct SensitivityBar {
   std::string name;
-  double at_low = 0;  // the answer with this input low, the rest at their values
+  double at_low = 0;  // the answer with this input low and the rest at their values
   double at_high = 0;
   double input_low = 0;
   double input_high = 0;
@@ -31,10 +32,10 @@ struct SensitivityBar {
 
 struct Tornado {
   double value = 0;
-  std::vector<SensitivityBar> bars;  // widest first; equal ones as given
+  std::vector<SensitivityBar> bars;  // widest first; ties in the order given
 };
 
-// `answer` gets one value an input, in the order given.
+// Computes the answer from one value per input, in the order given.
 using ValueOf = std::function<double(std::span<const double> values)>;
 
 Tornado tornado(std::span<const SensitivityInput> inputs, const ValueOf& answer);

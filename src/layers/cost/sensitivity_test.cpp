@@ -38,7 +38,7 @@ TEST(Sensitivity, bars_straddle_the_value) {
   EXPECT_NEAR(t.value, 2.19, 0.005);
   ASSERT_GE(t.bars.size(), 8u);
   for (std::size_t i = 1; i < t.bars.size(); ++i) EXPECT_GE(t.bars[i - 1].span, t.bars[i].span);
-  // Use and life move the cost most; electricity is far down the list.
+  // Utilisation and service life move the cost most; electricity is far down the list.
   EXPECT_EQ(t.bars[0].name, "utilisation");
   EXPECT_EQ(t.bars[1].name, "years");
   std::size_t electricity = 0;

@@ -17,7 +17,7 @@ SiteMix mix_of(std::span<const SiteBill> sites) {
     owned.add(s.owns_hall ? 1 : 0, s.nameplate.base());
     mix.price = s.price;
     const bool is_same = mix.reference.empty() || mix.reference == s.reference;
-    mix.reference = is_same ? s.reference : "the sites' own, by what each draws";
+    mix.reference = is_same ? s.reference : "the sites' own prices, weighted by draw";
   }
   mix.pue = pue.value_or(1);
   mix.price = price.value_or(mix.price);

@@ -1,5 +1,5 @@
-// Several sites as one bill: each counts by what it draws, at the meter where the price of
-// electricity is concerned, and by what it contracts where the hall is.
+// Combines several sites into one bill. For the price of electricity, a site's weight is its draw
+// at the meter; for the hall, it is the power it contracts.
 #pragma once
 
 #include <span>
@@ -24,10 +24,10 @@ struct SiteMix {
   double pue = 1;
   UsdPerJoule price;
   std::string reference;
-  double owned_share = 0;  // of the nameplate, in halls of one's own
+  double owned_share = 0;  // share of the nameplate power that is in owned halls
 };
 
-// The last one's price where none draws anything; nothing where there is none.
+// Returns the last site's price if no site draws power, and an empty SiteMix if there are no sites.
 SiteMix mix_of(std::span<const SiteBill> sites);
 
 }  // namespace orrery::cost

@@ -1,4 +1,4 @@
-// Several sites as one bill, by hand.
+// Several sites as one bill, computed by hand.
 #include "layers/cost/site_mix.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(SiteMix, weighs_prices_by_what_is_drawn_at_the_meter) {
   EXPECT_NEAR(mix.owned_share, 0.45, 1e-12);
 }
 
-TEST(SiteMix, one_site_is_itself) {
+TEST(SiteMix, single_site_keeps_its_figures) {
   const SiteMix mix = mix_of(std::vector{site_bill(1, 1.5, 1.3, 7, true)});
   EXPECT_NEAR(mix.pue, 1.3, 1e-12);
   EXPECT_NEAR(cents(mix), 7, 1e-12);

@@ -27,7 +27,8 @@ void AdapterSlots::use(int adapter) {
   if (!a.resident) load(adapter);
 }
 
-// Those held by the plan are not the oldest: whoever is used in it is marked before any is loaded.
+// Adapters that the plan holds are never the oldest, because every adapter in use is marked before
+// any is loaded.
 void AdapterSlots::load(int adapter) {
   ++loads_;
   all_[static_cast<std::size_t>(adapter)].resident = true;

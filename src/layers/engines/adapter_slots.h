@@ -1,13 +1,13 @@
-// Which adapters (LoRA) of many are on a replica's device, and who may join a step.
+// Which adapters (LoRA) are loaded on a replica's device, and which requests may join a step.
 //
-// A device has `slots` for adapters. All of a step's must be there: a request whose adapter no
-// other of the step has waits where `slots` distinct ones are held already, whatever else is free
+// A device has `slots` for adapters, and all adapters of a step must be loaded. If the step already
+// uses `slots` distinct adapters, a request that needs another one waits, whatever else is free
 // (vLLM max_loras, SGLang max_loras_per_batch, TensorRT-LLM pages of its PEFT cache). An adapter
-// that is used and lies in no slot is loaded, into the slot whose adapter was used longest ago;
-// those of the step itself stay.
-//   begin()  of a plan; hold(a) for whoever runs on; may_join(a), then hold(a), for whoever waits
-//   use(a)   for each request of the planned batch: counts the distinct ones and what is loaded
-// Adapter 0 is the model itself: it takes no slot, but one of SGLang's.
+// that is used and not loaded replaces the one used longest ago; those of the step itself stay.
+//   begin()  starts a plan; hold(a) for each running request; for each waiting request
+//            may_join(a), then hold(a)
+//   use(a)   for each request of the planned batch: counts distinct adapters and loads
+// Adapter 0 is the model itself. It takes no slot, except in SGLang.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace orrery::engines {
 
 class AdapterSlots {
  public:
-  // 0 slots: adapters are not looked at, and everybody may join.
+  // With 0 slots adapters are ignored and every request may join.
   explicit AdapterSlots(int slots, bool base_counts = false)
       : slots_(slots), base_counts_(base_counts) {}
 
@@ -31,12 +31,12 @@ class AdapterSlots {
     if (slots_ > 0 && counts(adapter)) mark(adapter);
   }
   void use(int adapter);
-  int used() const { return used_; }     // distinct ones of the batch
-  int loaded() const { return loads_; }  // of them, from the host's memory
+  int used() const { return used_; }     // distinct adapters of the batch
+  int loaded() const { return loads_; }  // adapters of the batch loaded from host memory
 
  private:
   struct Adapter {
-    std::int64_t held = 0;  // in which plan, last
+    std::int64_t held = 0;  // number of the last plan that held it
     std::int64_t used = 0;
     bool resident = false;
   };
@@ -54,7 +54,7 @@ class AdapterSlots {
   int held_ = 0;
   int used_ = 0;
   int loads_ = 0;
-  std::vector<Adapter> all_;  // by name
+  std::vector<Adapter> all_;  // indexed by adapter name
   std::vector<int> resident_;
 };
 

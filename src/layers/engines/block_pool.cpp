@@ -5,7 +5,7 @@
 namespace orrery::engines {
 namespace {
 
-// SplitMix64's finisher: names of blocks must not meet by chance.
+// SplitMix64's finisher, so that names of blocks do not collide by chance.
 std::uint64_t mix(std::uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ULL;
@@ -39,7 +39,8 @@ BlockPool::BlockPool(int blocks, int block_tokens, bool sharing, int tier_blocks
   }
 }
 
-// The whole prefix decides a name: where the shared part ends inside a block, so does its sharing.
+// A name depends on the whole prefix: if the shared part ends inside a block, sharing ends there
+// too.
 std::uint64_t BlockPool::name_of(const Sequence& s, int block) const {
   const RequestSpec& spec = s.spec;
   const int end = (block + 1) * block_tokens_;
@@ -204,11 +205,11 @@ std::string BlockPool::check(const std::vector<Sequence>& all) const {
   std::vector<int> holders(holders_.size(), 0);
   for (const Sequence& s : all) {
     held += s.blocks;
-    if (sharing_ && static_cast<int>(s.block_ids.size()) != s.blocks) return "a count is off";
+    if (sharing_ && static_cast<int>(s.block_ids.size()) != s.blocks) return "a count is wrong";
     for (const int b : s.block_ids) ++holders[static_cast<std::size_t>(b)];
   }
   if (!sharing_) return held + free_ == total_ ? "" : "blocks leaked";
-  if (holders != holders_) return "a block has other holders than it says";
+  if (holders != holders_) return "a block's holder count is wrong";
   int free = 0;
   for (int b = next_[static_cast<std::size_t>(total_)]; b != total_;
        b = next_[static_cast<std::size_t>(b)]) {
@@ -218,7 +219,7 @@ std::string BlockPool::check(const std::vector<Sequence>& all) const {
   const auto idle = std::ranges::count(holders_, 0);
   if (free != free_ || free != idle) return "free blocks do not add up";
   for (const auto& [name, block] : named_) {
-    if (name_[static_cast<std::size_t>(block)] != name) return "a name leads to another's block";
+    if (name_[static_cast<std::size_t>(block)] != name) return "a name leads to a wrong block";
   }
   return {};
 }

@@ -16,7 +16,7 @@ Sequence block_owner(int prompt, std::uint64_t content, std::uint64_t shared = 0
   return s;
 }
 
-TEST(Blocks, AreCountedWithoutSharing) {
+TEST(Blocks, blocks_are_counted_without_sharing) {
   BlockPool pool(5, 4, false);
   Sequence a = block_owner(9, 0), b = block_owner(9, 0);
   EXPECT_EQ(pool.blocks_of(8), 2);
@@ -36,7 +36,7 @@ TEST(Blocks, AreCountedWithoutSharing) {
   EXPECT_EQ(pool.cached_tokens(b), 0);
 }
 
-TEST(Blocks, WithNamesAreFoundWhileSomebodyHoldsThemAndAfter) {
+TEST(Blocks, named_blocks_are_found_while_held_and_after) {
   BlockPool pool(10, 4, true);
   Sequence a = block_owner(9, 7), b = block_owner(13, 7), other = block_owner(9, 8),
            nameless = block_owner(9, 0);
@@ -58,8 +58,9 @@ TEST(Blocks, WithNamesAreFoundWhileSomebodyHoldsThemAndAfter) {
   EXPECT_EQ(pool.check({}), "");
 }
 
-// A prompt of whole blocks: its last token is computed, so its last block is not found.
-TEST(Blocks, TheLastTokenIsAlwaysComputed) {
+// The prompt fills whole blocks. Its last token must be computed, so its last block does not count
+// as found.
+TEST(Blocks, last_token_is_always_computed) {
   BlockPool pool(10, 4, true);
   Sequence a = block_owner(8, 7), b = block_owner(8, 7), longer = block_owner(9, 7);
   pool.allocate(a, 8);
@@ -67,8 +68,8 @@ TEST(Blocks, TheLastTokenIsAlwaysComputed) {
   EXPECT_EQ(pool.cached_tokens(longer), 8);
 }
 
-// The queue of idle blocks: the oldest is handed out first, the heads of prompts last.
-TEST(Blocks, HeadsOfPromptsLiveLongest) {
+// The queue of idle blocks: the oldest is reused first, and the beginnings of prompts last.
+TEST(Blocks, beginnings_of_prompts_are_kept_longest) {
   BlockPool pool(4, 4, true);
   Sequence a = block_owner(13, 7);
   ASSERT_TRUE(pool.allocate(a, 13));
@@ -81,7 +82,7 @@ TEST(Blocks, HeadsOfPromptsLiveLongest) {
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7)), 4);
 }
 
-TEST(Blocks, WhereTheSharedPartEndsInsideABlockSoDoesItsSharing) {
+TEST(Blocks, sharing_ends_at_the_last_full_shared_block) {
   BlockPool pool(20, 4, true);
   Sequence a = block_owner(13, 7, 3, 6);
   ASSERT_TRUE(pool.allocate(a, 13));
@@ -91,15 +92,15 @@ TEST(Blocks, WhereTheSharedPartEndsInsideABlockSoDoesItsSharing) {
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 4, 6)), 0);
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 3, 7)), 4) << "the rest begins elsewhere";
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7)), 0);
-  EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 0, 6)), 0) << "a part that is nobody else's";
+  EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 0, 6)), 0) << "a part of its own";
   Sequence whole = block_owner(13, 5, 3, 8);
   ASSERT_TRUE(pool.allocate(whole, 13, 4));
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 6, 3, 8)), 8)
       << "a block that ends with the shared part";
 }
 
-// Answers belong to nobody unless the talk goes on.
-TEST(Blocks, AnswersAreFoundInTalksOnly) {
+// Answers have shared names only if the conversation continues.
+TEST(Blocks, answers_are_found_in_conversations_only) {
   for (const bool talks : {false, true}) {
     BlockPool pool(20, 4, true);
     Sequence a = block_owner(6, 7);
@@ -113,8 +114,9 @@ TEST(Blocks, AnswersAreFoundInTalksOnly) {
   }
 }
 
-// Two that computed the same blocks at once: the name stays as long as one of them does.
-TEST(Blocks, OfOneNameStandInForEachOther) {
+// Two requests computed the same blocks at once: the name remains as long as one of the blocks
+// does.
+TEST(Blocks, blocks_of_one_name_replace_each_other) {
   BlockPool pool(6, 4, true);
   Sequence a = block_owner(5, 7), b = block_owner(5, 7), c = block_owner(5, 7);
   ASSERT_TRUE(pool.allocate(a, 5));
@@ -133,8 +135,8 @@ TEST(Blocks, OfOneNameStandInForEachOther) {
   EXPECT_EQ(pool.cached_tokens(block_owner(5, 7)), 0);
 }
 
-// What is handed out anew is in the tier, behind what the device has.
-TEST(Blocks, GoToTheTier) {
+// Reused blocks are in the tier, in addition to what the device has.
+TEST(Blocks, reused_blocks_go_to_the_tier) {
   BlockPool pool(3, 4, true, 10);
   Sequence a = block_owner(12, 7);
   ASSERT_TRUE(pool.allocate(a, 12));

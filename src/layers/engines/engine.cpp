@@ -7,7 +7,7 @@
 namespace orrery::engines {
 namespace {
 
-// The numbers of one row; what is missing or out of range is told once a column.
+// The numbers of one row; a value that is missing or out of range is reported once per column.
 class EngineRow {
  public:
   EngineRow(const CsvTable& table, const CsvRow& row, Diagnostics& faults)
@@ -19,7 +19,7 @@ class EngineRow {
                 double most = std::numeric_limits<double>::max()) {
     const auto value = table_.number(row_, column);
     if (value && *value >= least && *value <= most) return *value;
-    refuse(word("id") + ": '" + word(column) + "' is no " + std::string(column));
+    refuse(word("id") + ": '" + word(column) + "' is not a valid " + std::string(column));
     return least;
   }
 
@@ -28,7 +28,7 @@ class EngineRow {
                        .code = "serving.engine-row",
                        .place = {table_.file(), row_.line, 0},
                        .what = std::move(what),
-                       .why = "every engine is asked for the same values",
+                       .why = "every engine needs the same values",
                        .fix = "give the value, in the unit that the column's name ends in"});
   }
 
@@ -40,7 +40,7 @@ class EngineRow {
 
 Engine engine_of(EngineRow row) {
   const auto kind = from_word<EngineKind>(row.word("policy"));
-  if (!kind) row.refuse(row.word("id") + ": '" + row.word("policy") + "' is no policy");
+  if (!kind) row.refuse(row.word("id") + ": '" + row.word("policy") + "' is not a policy");
   return {.id = row.word("id"),
           .also = row.word("also"),
           .kind = kind.value_or(EngineKind::vllm),
@@ -62,7 +62,7 @@ Result<std::vector<Engine>> read_engines(const CsvTable& table) {
   for (const CsvRow& row : table.rows()) {
     Engine engine = engine_of({table, row, faults});
     if (engine.id.empty() || find_engine(engines, engine.id) != nullptr) {
-      EngineRow(table, row, faults).refuse("an engine needs an id of its own");
+      EngineRow(table, row, faults).refuse("an engine needs a unique id");
     }
     engines.push_back(std::move(engine));
   }

@@ -1,4 +1,4 @@
-// Engines' own limits and tables, and turns that their schedulers seldom take, by hand.
+// Engines' own limits and tables, and rare decisions of their schedulers, worked out by hand.
 #include <gtest/gtest.h>
 
 #include "layers/engines/engine.h"
@@ -7,7 +7,7 @@
 namespace orrery::engines {
 namespace {
 
-TEST(EngineCases, limits_by_the_size_of_the_device) {
+TEST(EngineCases, limits_follow_the_device_size) {
   const auto of = [](EngineKind kind, double size_gib) {
     const EngineLimits l = default_limits(Engine{.kind = kind}, gib(size_gib));
     EXPECT_TRUE(l.chunked_prefill);
@@ -38,7 +38,7 @@ Result<std::vector<Engine>> engines_of(const std::string& rows) {
   return read_engines(CsvTable::parse(kEngineColumns + rows, "e.csv").value());
 }
 
-TEST(EngineCases, an_engine_s_row) {
+TEST(EngineCases, engine_row_is_read) {
   const auto read =
       engines_of("a,b,sglang,0.85,64,2.5,210,3,17,0.4,1\nc,,vllm,0.01,1,0,0,0,0,0,0\n");
   ASSERT_TRUE(read);
@@ -67,7 +67,7 @@ TEST(EngineCases, an_engine_s_row) {
   EXPECT_EQ(find_engine(*read, "d"), nullptr);
 }
 
-TEST(EngineCases, what_an_engine_s_row_lacks_is_told) {
+TEST(EngineCases, missing_engine_values_are_reported) {
   const auto what = [](const std::string& row) {
     const auto read = engines_of(row);
     std::vector<std::string> said;
@@ -77,21 +77,21 @@ TEST(EngineCases, what_an_engine_s_row_lacks_is_told) {
     return said;
   };
   using Said = std::vector<std::string>;
-  EXPECT_EQ(what("a,,own,0.9,16,3,300,0,8,0.3,0\n"), Said{"a: 'own' is no policy"});
+  EXPECT_EQ(what("a,,own,0.9,16,3,300,0,8,0.3,0\n"), Said{"a: 'own' is not a policy"});
   EXPECT_EQ(what("a,,vllm,1.01,16,3,300,0,8,0.3,0\n"), Said{"a: '1.01' is no memory_share"});
   EXPECT_EQ(what("a,,vllm,0.009,0,3,300,0,8,0.3,0\n"),
             (Said{"a: '0.009' is no memory_share", "a: '0' is no block_tokens"}));
   EXPECT_EQ(what("a,,vllm,1,16,3,300,0,8,1,1\n"), Said{});
   EXPECT_EQ(what("a,,vllm,1,16,-1,-1,-1,-1,1.1,2\n").size(), 6u);
   const std::string good = "a,,vllm,0.9,16,3,300,0,8,0.3,0\n";
-  EXPECT_EQ(what(good + good), Said{"an engine needs an id of its own"});
+  EXPECT_EQ(what(good + good), Said{"an engine needs a unique id"});
 }
 
 constexpr const char* kTuningColumns =
     "accelerator,engine,products,experts,decoding,latent,prefill,messages,layer_us,expert_layer_us,"
     "state_layer_us,step_us,sequence_us,expert_first_us,first_token_ms,poll_steps,prompt_wait\n";
 
-TEST(EngineCases, a_tuning_s_row) {
+TEST(EngineCases, tuning_row_is_read) {
   const std::string rows =
       "*,x,0.01,0.01,0.01,0.01,0.01,0.01,0,0,0,0,0,0,0,0,0.1\n"
       "h,x,1.1,1.2,1.3,1.4,1.5,1.6,7,8,9,10,11,12,13,1.4,1.5\n";
@@ -129,7 +129,7 @@ TEST(EngineCases, a_tuning_s_row) {
           .value()));
 }
 
-TEST(EngineCases, a_policy_without_wishes) {
+TEST(EngineCases, policy_has_its_defaults) {
   const EnginePolicy p;
   EXPECT_EQ(p.block_tokens, 16);
   EXPECT_EQ(p.token_budget, 8192);
@@ -152,8 +152,9 @@ TEST(EngineCases, a_policy_without_wishes) {
   EXPECT_FALSE(r.transferred || r.talks);
 }
 
-// What another replica prefilled is lost where the request gives way: it is computed here.
-TEST(EngineCases, a_request_that_came_with_its_keys_loses_them_when_it_gives_way) {
+// Keys transferred from another replica are lost if the request is preempted: they are computed
+// here.
+TEST(EngineCases, transferred_keys_are_lost_when_the_request_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
   p.token_budget = 20;
@@ -169,8 +170,8 @@ TEST(EngineCases, a_request_that_came_with_its_keys_loses_them_when_it_gives_way
   EXPECT_EQ(e.step(), "1:9:0");
 }
 
-// Two of 3 tokens in blocks of four, five blocks: each takes its second block at step 1 and its
-// third at step 5, for which one is left.
+// Two requests of 3 tokens in blocks of four, five blocks: each takes its second block at step 1
+// and its third at step 5, when only one is left.
 TEST(EngineCases, steps_are_merged_until_the_blocks_run_out) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 6;
@@ -200,7 +201,7 @@ TEST(EngineCases, steps_are_merged_until_the_first_ends) {
   EXPECT_EQ(e->finished(), std::vector<int>{1});
 }
 
-// Eight of the twenty tokens are there: a cut ends at a page, counted from the beginning.
+// Eight of the twenty tokens are cached: the cut is at a page boundary, counted from the beginning.
 TEST(EngineCases, sglang_cuts_a_prompt_at_a_page) {
   for (const int page : {1, 4}) {
     EnginePolicy p = tiny(EngineKind::sglang);
@@ -215,7 +216,7 @@ TEST(EngineCases, sglang_cuts_a_prompt_at_a_page) {
   }
 }
 
-// Nobody joins before a request ends: until then steps are merged.
+// No request can join before one ends, so steps are merged until then.
 TEST(EngineCases, sglang_merges_steps_while_its_cache_is_full) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.blocks = 20;
@@ -223,15 +224,16 @@ TEST(EngineCases, sglang_merges_steps_while_its_cache_is_full) {
   StepwiseEngine e(p);
   e.add(asking(6, 9));
   EXPECT_EQ(e.step(), "0:6:0");
-  e.add(asking(10, 9));  // 10 + 4 + 1 of 14, less what the first is promised
+  e.add(asking(10, 9));  // 10 + 4 + 1 of 14, minus what the first is promised
   EXPECT_EQ(e.plan(), "0:1:6");
   EXPECT_EQ(e->waiting(), 1u);
   EXPECT_EQ(e->steady(), 8);
 }
 
-// 20 tokens of room, two of 6; with no more than one token of an output counted both join. After
-// four decodes it is full. Both have said as much, from prompts as long: the later one goes back.
-TEST(EngineCases, sglang_takes_back_the_later_of_equals) {
+// Room for 20 tokens, two prompts of 6. If at most one output token is counted, both join. After
+// four decodes the cache is full. Both have generated equally much from equally long prompts, so
+// the later one is retracted.
+TEST(EngineCases, sglang_retracts_the_later_of_equals) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.blocks = 20;
   p.token_budget = 20;
@@ -247,7 +249,7 @@ TEST(EngineCases, sglang_takes_back_the_later_of_equals) {
   EXPECT_EQ(e.batch().preempted, std::vector<int>{1});
 }
 
-TEST(EngineCases, sglang_does_not_take_back_the_only_one) {
+TEST(EngineCases, sglang_does_not_retract_the_only_request) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.blocks = 10;
   p.clip_output = 1;
@@ -255,7 +257,7 @@ TEST(EngineCases, sglang_does_not_take_back_the_only_one) {
   e.add(asking(6, 100));
   EXPECT_EQ(e.step(), "0:6:0");
   for (const char* next : {"0:1:6", "0:1:7", "0:1:8", "0:1:9"}) EXPECT_EQ(e.step(), next);
-  EXPECT_EQ(e.step(), "") << "nothing is free, and nobody to take from";
+  EXPECT_EQ(e.step(), "") << "nothing is free, and there is no request to preempt";
   EXPECT_TRUE(e.batch().preempted.empty());
 }
 
@@ -274,9 +276,9 @@ TEST(EngineCases, tensorrt_lets_equal_prompts_wait_for_the_first) {
   }
 }
 
-// Without cutting, a prompt that fits beside a decode joins and a longer one waits: not merged,
-// since it may join in the next step.
-TEST(EngineCases, tensorrt_without_cutting) {
+// Without chunking, a prompt that fits beside a decode joins and a longer one waits. Steps are not
+// merged, because it may join in the next step.
+TEST(EngineCases, tensorrt_without_chunking_admits_whole_prompts) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.chunked_prefill = false;
   StepwiseEngine fits(p);
@@ -292,7 +294,7 @@ TEST(EngineCases, tensorrt_without_cutting) {
   EXPECT_EQ(waits->steady(), 1);
 }
 
-// Ten tokens: five and five fit whole, of the third nothing is left; a cut is a multiple of four.
+// Ten tokens: five and five fit whole, nothing is left for the third; a cut is a multiple of four.
 TEST(EngineCases, tensorrt_cuts_only_what_does_not_fit) {
   StepwiseEngine e(tiny(EngineKind::tensorrt_llm));
   e.add(asking(5, 2));
@@ -306,8 +308,8 @@ TEST(EngineCases, tensorrt_cuts_only_what_does_not_fit) {
   EXPECT_EQ(cut.step(), "0:3:0 1:4:0");
 }
 
-// Two blocks of four, whose tokens are forgotten for another request's: without a tier for good.
-TEST(EngineCases, a_pool_without_a_tier_keeps_nothing_elsewhere) {
+// Two blocks of four that are reused for another request: without a tier their tokens are lost.
+TEST(EngineCases, pool_without_a_tier_keeps_nothing_elsewhere) {
   BlockPool pool(2, 4, true);
   Sequence first{.spec = naming(9, 1, 5)};
   Sequence other{.spec = naming(8, 1, 6)};
@@ -328,7 +330,7 @@ TEST(EngineCases, a_pool_without_a_tier_keeps_nothing_elsewhere) {
   EXPECT_EQ(tiered.tier_tokens(kept, 8), 0);
 }
 
-TEST(EngineCases, a_name_that_was_given_back_is_used_once) {
+TEST(EngineCases, freed_name_is_used_once) {
   StepwiseEngine e(tiny(EngineKind::vllm));
   EXPECT_EQ(e.add(asking(2, 1)), 0);
   e.step();
@@ -338,8 +340,8 @@ TEST(EngineCases, a_name_that_was_given_back_is_used_once) {
   EXPECT_EQ(e.step(), "0:3:0 1:4:0");
 }
 
-// One slot: who has the adapter that runs passes the one who waits for another.
-TEST(EngineCases, who_waits_for_a_slot_is_passed_by) {
+// One slot: a request with the running adapter overtakes one that waits for another adapter.
+TEST(EngineCases, request_waiting_for_a_slot_is_overtaken) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.adapter_slots = 1;
   StepwiseEngine e(p);
@@ -364,7 +366,8 @@ TEST(EngineCases, sglang_counts_its_room_in_tokens) {
   EXPECT_EQ(wide.step(), "") << "20 of 20";
 }
 
-// Two blocks of the same tokens: while one is kept they are found, whichever goes first.
+// Two blocks with the same tokens: they are found while one of them is kept, whichever is freed
+// first.
 TEST(EngineCases, tokens_are_found_while_any_block_of_them_is_kept) {
   for (const bool is_first_freed : {true, false}) {
     BlockPool pool(4, 4, true);
@@ -385,7 +388,7 @@ TEST(EngineCases, tokens_are_found_while_any_block_of_them_is_kept) {
   }
 }
 
-TEST(EngineCases, a_fetch_is_worth_its_time) {
+TEST(EngineCases, fetch_is_worth_its_time) {
   const KvTierLaw free_of_charge{.blocks = 1, .compute_per_token = 1e-3};
   EXPECT_EQ(free_of_charge.fetch_time(3, 10), 0);
   EXPECT_TRUE(free_of_charge.is_worth(1));
@@ -414,7 +417,7 @@ TEST(EngineCases, adapters_in_two_slots) {
   slots.begin();
   slots.use(3);
   EXPECT_EQ(slots.loaded(), 0);
-  slots.use(4);  // in place of 5, which this plan has not
+  slots.use(4);  // replaces 5, which this plan does not use
   EXPECT_EQ(slots.loaded(), 1);
   slots.begin();
   slots.use(3);

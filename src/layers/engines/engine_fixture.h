@@ -1,5 +1,5 @@
-// An engine of a few blocks that is taken from step to step, for tests. "1:3:4" is request 1 with 3
-// tokens after 4 that are there.
+// For tests: an engine with few blocks that is run step by step. "1:3:4" means that request 1
+// computes 3 tokens after 4 that are in the cache.
 #pragma once
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ class StepwiseEngine {
     EXPECT_EQ(scheduler_->check(), "");
     return text;
   }
-  // Plans and runs it.
+  // Plans a step and runs it.
   std::string step() {
     const std::string text = plan();
     scheduler_->done();

@@ -1,13 +1,14 @@
-// Where KV blocks go that a replica's device has no room for, and when they come back.
+// A second tier for KV blocks evicted from a replica's device, and when they are brought back.
 //
-// A block that is handed out anew while its tokens still have a name is kept under that name in the
-// tier, where the least recently used gives way. A prompt whose next blocks are not on the device
-// but here has them fetched where that is cheaper than to compute them again:
+// When a named block is reused on the device, its contents stay in the tier under that name; the
+// tier evicts the least recently used. If a prompt's next blocks are in the tier and not on the
+// device, they are fetched if that is faster than computing them again:
 //   fetch   = first byte + tokens * bytes / rate
-//   compute = tokens * time of a prompt's token
-// A fetch takes its time in the step that admits the request: an engine loads before it runs it.
-// Wrong for: loads that hide behind the steps of other requests (vLLM's asynchronous connectors),
-// what writing blocks out takes of the link (H200: 51 GB/s each way at once, measured).
+//   compute = tokens * time per prompt token
+// A fetch takes its time in the step that admits the request, because an engine loads the blocks
+// before it runs the request. Wrong for: loads that overlap with the steps of other requests
+// (vLLM's asynchronous connectors), and for the share of the link that writing blocks out takes
+// (H200: 51 GB/s each way at once, measured).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@
 namespace orrery::engines {
 
 struct KvTierLaw {
-  int blocks = 0;                // of room; 0: there is no tier
-  double first_byte = 0;         // seconds of one fetch
+  int blocks = 0;                // capacity; 0: there is no tier
+  double first_byte = 0;         // seconds per fetch
   double fetch_per_token = 0;    // seconds
   double compute_per_token = 0;  // seconds
 
@@ -30,14 +31,15 @@ struct KvTierLaw {
   }
 };
 
-// Names of blocks, as BlockPool gives them.
+// Holds names of blocks, as BlockPool makes them.
 class KvTier {
  public:
   explicit KvTier(int blocks) : room_(blocks) {}
-  KvTier(KvTier&&) = default;  // a copy's names would lead into this one's list
+  // Not copyable, because a copy's map would point into this one's list.
+  KvTier(KvTier&&) = default;
   bool is_there() const { return room_ > 0; }
   bool has(std::uint64_t name) const { return at_.contains(name); }
-  // A name that comes again is the youngest.
+  // Adds the name, or makes it the youngest if it is there already.
   void keep(std::uint64_t name);
   std::size_t kept() const { return at_.size(); }
 

@@ -10,9 +10,9 @@
 namespace orrery::engines {
 namespace {
 
-// A merged run is cut here, so that a driver looks up now and then.
+// Merged runs are at most this long, so that a driver checks its other work now and then.
 constexpr int kMostMerged = 4096;
-// Blocks of more tokens than this have their boundaries counted by hand.
+// For blocks of more tokens than this, boundary crossings are counted one by one.
 constexpr int kMostBlockTokens = 128;
 
 }  // namespace
@@ -188,7 +188,7 @@ bool Scheduler::only_decodes() const {
          batch_.items.size() == running_.size() && !batch_.items.empty();
 }
 
-// Every request takes a block when its context passes a boundary; the steps are counted until the
+// Every request takes a block when its context crosses a block boundary. Counts the steps until the
 // free blocks would run out or the first request ends.
 int Scheduler::steady_by_blocks() const {
   int most = kMostMerged;
@@ -198,7 +198,7 @@ int Scheduler::steady_by_blocks() const {
   for (const BatchItem& item : batch_.items) {
     const Sequence& s = sequence(item.id);
     most = std::min(most, s.spec.output - s.generated);
-    // The block of this step is allocated; step j (0: this one) computes token context + j.
+    // The block of this step is already allocated; step j (0: this one) computes token context + j.
     ++crossing[static_cast<std::size_t>((s.blocks * size - item.context) % size)];
   }
   int free = pool_.free_blocks();
@@ -211,7 +211,8 @@ int Scheduler::steady_by_blocks() const {
 
 int Scheduler::steady() const { return only_decodes() ? steady_by_blocks() : 1; }
 
-// The blocks of the repeats, in the order in which single iterations would have taken them.
+// Allocates the blocks of the repeated steps in the order in which single steps would have taken
+// them.
 void Scheduler::grow_blocks(int times) {
   if (!pool_.sharing()) {
     for (const BatchItem& item : batch_.items) pool_.allocate(at(item.id), item.context + times);
@@ -231,7 +232,7 @@ void Scheduler::done(int times) {
     s.computed += item.tokens * times;
     if (!item.emits) continue;
     s.generated += times;
-    // Blocks that repeats filled get their names now that their tokens are known.
+    // Blocks filled during the repeats get their names now, because their tokens are known.
     if (times > 1 && pool_.sharing()) pool_.allocate(s, s.computed);
     if (s.done()) {
       finish(item.id);

@@ -5,7 +5,8 @@
 namespace orrery::engines {
 namespace {
 
-// Above this many waiting requests the order of arrival is kept: matching all would cost too much.
+// With more waiting requests than this, the order of arrival is kept, because matching all prefixes
+// would cost too much.
 constexpr std::size_t kMostMatched = 128;
 // After a retraction the estimate looks this many decode steps ahead.
 constexpr double kRetractSteps = 20;
@@ -30,7 +31,8 @@ void SglangScheduler::order_waiting() {
   });
 }
 
-// Follows the cache through the ends of all requests, the soonest first: it must never run out.
+// Follows the cache through the ends of all requests, soonest first; returns false if it would run
+// out.
 bool SglangScheduler::fits_to_the_end(int id, int fresh) {
   ends_.clear();
   const auto note = [this](const Sequence& s) {
@@ -141,7 +143,7 @@ void SglangScheduler::join_waiting(Budget& budget) {
   no_slot_ = place > 0 && place == waiting();
 }
 
-// Keeps who has generated most; among equals who has the shorter prompt.
+// Keeps the requests that have generated most; among equals, those with shorter prompts.
 void SglangScheduler::retract() {
   const auto kept_first = [this](int a, int b) {
     const Sequence& x = sequence(a);
@@ -200,8 +202,8 @@ const Batch& SglangScheduler::plan() {
 }
 
 int SglangScheduler::steady() const {
-  const bool nobody_joins = chunked_ < 0 && (waiting() == 0 || full_ || no_slot_);
-  return decoding_ && nobody_joins ? Scheduler::steady() : 1;
+  const bool none_joins = chunked_ < 0 && (waiting() == 0 || full_ || no_slot_);
+  return decoding_ && none_joins ? Scheduler::steady() : 1;
 }
 
 void SglangScheduler::done(int times) {

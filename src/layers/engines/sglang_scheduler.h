@@ -1,17 +1,17 @@
 // SGLang's scheduler (0.5): an iteration either extends prompts or decodes, prompts first.
 //
-//   extend  waiting requests, longest cached prefix first (first come first once more than 128
-//           wait), join while their tokens and a share of all outputs to come fit the cache; at
-//           most chunked_prefill_size tokens, one prompt cut at that size and taken up first next
-//   decode  all running requests; where the cache cannot hold one more token each, those with the
+//   extend  waiting requests, longest cached prefix first (in order of arrival if more than 128
+//           wait), join while their tokens and a share of all future outputs fit the cache; at
+//           most chunked_prefill_size tokens; a prompt cut at that size continues first next time
+//   decode  all running requests; if the cache cannot hold one more token for each, those with the
 //           fewest generated tokens (then the longest prompts) are retracted to the queue
 // The share (new_token_ratio) falls step by step and jumps up after a retraction. With no prefix
-// cache and known lengths admission instead follows the cache through every end to come.
-// Adapters: who would make more than max_loras_per_batch distinct ones of all that run or extend is
-// left where it is, and others are tried; the bare model counts as one. Its drainer, which holds
-// back adapters that run on and on, is off by default and left out.
-// Differs: the cache is shared by pages of block_tokens and forgotten in the order of last use,
-// where SGLang forgets leaves of a radix tree; in-batch prefixes are not held back.
+// cache and known lengths, admission instead follows the cache through every future end. Adapters:
+// a request that would bring the distinct adapters of all running and extending requests above
+// max_loras_per_batch stays in the queue, and others are tried; the bare model counts as one.
+// SGLang's drainer, which holds back adapters that run on and on, is off by default and not
+// modelled. Differences: the cache is shared in pages of block_tokens and evicted by last use,
+// while SGLang evicts leaves of a radix tree; equal prefixes within a batch are not held back.
 #pragma once
 
 #include "layers/engines/scheduler.h"
@@ -27,8 +27,8 @@ class SglangScheduler : public Scheduler {
 
  private:
   struct Budget {
-    double promised = 0;  // tokens that outputs to come will take
-    int chunk = 0;        // tokens of prompts left in this iteration
+    double promised = 0;  // tokens that future outputs will take
+    int chunk = 0;        // prompt tokens left in this iteration
   };
   enum class Added { more, no_room, full };
 
@@ -45,10 +45,10 @@ class SglangScheduler : public Scheduler {
   double ratio_;
   double ratio_step_;
   bool full_ = false;
-  bool no_slot_ = false;  // all who wait do so for an adapter's slot
+  bool no_slot_ = false;  // every waiting request lacks an adapter slot
   int chunked_ = -1;
   bool decoding_ = false;
-  std::vector<std::pair<double, double>> ends_;  // tokens left, tokens held
+  std::vector<std::pair<double, double>> ends_;  // (tokens left, tokens held)
 };
 
 }  // namespace orrery::engines

@@ -4,7 +4,8 @@
 
 namespace orrery::engines {
 
-// Equal prompts that are not in the cache yet: the first of them computes, the others wait a step.
+// If several prompts share a first block that is not in the cache yet, the first computes it and
+// the others wait a step.
 bool TrtllmScheduler::better_later(int id, std::vector<int>& leaders) const {
   if (!policy_.prefix_cache) return false;
   const Sequence& s = sequence(id);
@@ -83,7 +84,7 @@ void TrtllmScheduler::choose_max_utilisation() {
       continue;
     }
     if (started == 0 || started - 1 < i) break;
-    // The last started one gives its blocks, and nobody behind it is looked at any more.
+    // The last started request gives its blocks back; requests after it are no longer considered.
     const int victim = active[--started];
     running_.pop_back();
     preempt(victim);
@@ -117,7 +118,7 @@ void TrtllmScheduler::give_tokens() {
     const Sequence& s = sequence(id);
     return s.blocks > 0 && s.computed >= s.spec.prompt && s.known() - s.computed == 1;
   };
-  // With chunking decodes are counted first; without, requests come in their order.
+  // With chunking, decodes are counted first; without it, requests count in their order.
   int asked = 0;
   for (const int id : chosen_) {
     if (decodes(id))
@@ -166,7 +167,8 @@ const Batch& TrtllmScheduler::plan() {
 }
 
 int TrtllmScheduler::steady() const {
-  // A prompt that was held back for a block of another may join as soon as that one is done.
+  // A prompt that waited for a block of another request may join as soon as that request has
+  // computed it.
   const bool may_join = waiting() > 0 && (policy_.prefix_cache || policy_.max_utilisation);
   return blocked_ && !may_join ? Scheduler::steady() : 1;
 }

@@ -1,18 +1,18 @@
-// TensorRT-LLM's two schedulers in a row (its batch manager): who may be in the machine, and how
-// many tokens each computes now. Prompts and decodes share an iteration.
+// TensorRT-LLM's two schedulers in sequence (its batch manager): the first admits requests, the
+// second decides how many tokens each computes now. Prompts and decodes share an iteration.
 //
 //   no evict          a request joins if the blocks of its prompt and its whole output are free
-//                     after all that the running ones will still take; the first that does not fit
-//                     ends the search
-//   max utilisation   a request joins if the blocks of its next step fit; where a running one does
-//                     not fit, the last started one is paused and begins anew later
-//   tokens            running requests first, then prompts in order while the token limit lasts;
+//                     after everything that running requests will still take; the first that does
+//                     not fit ends the search
+//   max utilisation   a request joins if the blocks of its next step fit; if a running request does
+//                     not fit, the last started one is paused and restarts later
+//   tokens            running requests first, then prompts in order until the token limit;
 //                     with chunking the last prompt is cut at a multiple of chunk_unit
-// A prompt takes the blocks of all of it with its first chunk. With block reuse a request waits
-// that could share the first block which an earlier one of the same iteration computes. Adapters:
-// one whose pages do not fit beside those of all chosen is passed by without eviction, and ends the
-// search where utilisation is what counts. Left out: beams, encoders, several micro-batches in
-// flight, adapters of different sizes.
+// A prompt takes all of its blocks with its first chunk. With block reuse, a request waits if it
+// could share the first block that an earlier request of the same iteration computes. Adapters: a
+// request whose adapter does not fit beside those chosen is skipped under "no evict", and ends the
+// search under "max utilisation". Left out: beams, encoders, several micro-batches in flight,
+// adapters of different sizes.
 #pragma once
 
 #include "layers/engines/scheduler.h"
@@ -35,7 +35,7 @@ class TrtllmScheduler : public Scheduler {
   void give_tokens();
   void start(int id);
 
-  std::vector<int> chosen_;  // in order; the running ones first
+  std::vector<int> chosen_;  // chosen requests in order, running ones first
   bool blocked_ = true;
 };
 

@@ -14,7 +14,7 @@ EnginePolicy without_null_block(EnginePolicy p) {
 
 VllmScheduler::VllmScheduler(const EnginePolicy& policy) : Scheduler(without_null_block(policy)) {}
 
-// Evicts until the request fits or is itself evicted; false in the latter case.
+// Evicts until the request fits or is itself evicted; returns false in the latter case.
 bool VllmScheduler::make_room(int id, int tokens, std::size_t& place, int& budget) {
   while (!pool_.allocate(at(id), at(id).computed + tokens)) {
     int victim = running_.back();
@@ -29,7 +29,7 @@ bool VllmScheduler::make_room(int id, int tokens, std::size_t& place, int& budge
     const auto where =
         static_cast<std::size_t>(std::ranges::find(running_, victim) - running_.begin());
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(where));
-    if (where < place) {  // it was planned already in this step: its tokens come back
+    if (where < place) {  // it was already planned in this step, so its tokens return to the budget
       --place;
       const auto item = std::ranges::find(batch_.items, victim, &BatchItem::id);
       budget += item->tokens;
@@ -93,7 +93,7 @@ const Batch& VllmScheduler::plan() {
   const int left = plan_running(policy_.token_budget);
   const bool put_off = !batch_.preempted.empty();
   if (put_off && policy_.by_priority) {
-    // Sums of what was taken back are taken back too.
+    // The sums must no longer include what was taken back.
     const std::vector<BatchItem> items = std::move(batch_.items);
     batch_.items.clear();
     batch_.sums = {};
@@ -105,8 +105,8 @@ const Batch& VllmScheduler::plan() {
   }
   if (!put_off) plan_waiting(left);
   count_adapters();
-  // With budget left, whoever still waits does so for a place, for blocks or for an adapter's slot,
-  // which only a finished request can give.
+  // If budget is left, requests that still wait do so for a place, for blocks or for an adapter
+  // slot, which only a finished request can free.
   blocked_ = waiting() == 0 || left > static_cast<int>(batch_.sums.prompt_tokens);
   return batch_;
 }

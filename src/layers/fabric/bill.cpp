@@ -72,14 +72,15 @@ void add_nics(catalog::Bill& bill, const Topology& t, const BillParts& parts,
 std::int64_t switch_modules(const Topology& t, bool copper_node_links) {
   const std::int64_t planes = t.spec.planes;
   std::int64_t modules = 0;
-  // Downward ports vary by leaf; a module serves two ports of one switch, so count leaf by leaf.
+  // The number of downward ports differs by leaf, and a module serves two ports of one switch, so
+  // modules are counted leaf by leaf.
   std::int64_t manager_left = t.manager_links;
   for (const SwitchGroup& g : t.groups) {
     for (const LeafUnit& u : g.units) {
       for (int leaf = 0; leaf < u.leaves; ++leaf) {
         const int rails = std::min(u.rails_per_leaf, u.rails - leaf * u.rails_per_leaf);
         std::int64_t down = copper_node_links ? 0 : std::int64_t{u.nodes} * rails;
-        // A manager's port takes the odd port of a module where there is one.
+        // A manager's port uses the free half of a module if there is one.
         if (manager_left > 0 && down % 2 == 1) {
           ++down;
           --manager_left;
@@ -91,7 +92,7 @@ std::int64_t switch_modules(const Topology& t, bool copper_node_links) {
   if (t.spec.kind == catalog::TopologyKind::dragonfly) {
     return (t.node_links + 2 * (t.leaf_spine_links + t.spine_core_links) + 1) / 2;
   }
-  modules += (t.leaf_spine_links + t.spine_core_links + 1) / 2;  // spines: one end of each
+  modules += (t.leaf_spine_links + t.spine_core_links + 1) / 2;  // spines: one end of each link
   modules += (t.spine_core_links + 1) / 2;                       // cores
   return modules;
 }

@@ -31,7 +31,7 @@ class H100Bill : public testing::Test {
     return -1;
   }
 
-  const int nodes_ = 4 * 32 - 1;  // one slot is the fabric manager's
+  const int nodes_ = 4 * 32 - 1;  // the fabric manager takes one slot
   const Topology compute_ =
       *make_topology({.nodes = nodes_, .rails = 8, .radix = 64, .manager_ports = 4});
 };
@@ -62,7 +62,7 @@ TEST(FabricBill, power_is_switches_plus_optics) {
   const Topology t = *make_topology({.nodes = 127, .rails = 8, .radix = 64, .manager_ports = 4});
   const catalog::Bill bill =
       fabric_bill(t, {.leaf = &qm9700, .switch_module = &twin}, "compute fabric");
-  // 32 modules in a full switch draw 480 W, the order of the switch itself.
+  // 32 modules in a full switch draw 480 W, about as much as the switch itself.
   EXPECT_DOUBLE_EQ(bill.power().base(), 48 * 747.0 + 1536 * 15.0);
   EXPECT_DOUBLE_EQ(bill.price().low.base(), 48 * 25000.0 + 1536 * 1000.0);
   EXPECT_DOUBLE_EQ(bill.price().high.base(), 48 * 45000.0 + 1536 * 1400.0);
@@ -73,7 +73,7 @@ TEST(FabricBill, copper_node_links_need_no_modules) {
   EXPECT_EQ(switch_modules(t, false) - switch_modules(t, true), 1024 / 2);
 }
 
-// Every port of a balanced dragonfly's routers is used: 4 nodes, 7 in the group, 4 out of it.
+// A balanced dragonfly uses every router port: 4 to nodes, 7 within the group, 4 to other groups.
 TEST(FabricBill, dragonfly_links_have_a_module_at_both_ends) {
   const Topology t = *make_topology(
       {.kind = catalog::TopologyKind::dragonfly, .nodes = 1056, .rails = 1, .radix = 15});
@@ -112,8 +112,8 @@ std::vector<std::string> lines_of(const catalog::Bill& bill) {
   return out;
 }
 
-// 128 endpoints on eight leaves of 16 down and up, groups of 16 leaves with 16 spines of 8 down;
-// half of a switch's ports are a module's.
+// 128 endpoints on eight leaves with 16 ports down and 16 up, groups of 16 leaves with 16 spines
+// with 8 ports down; a module serves two ports.
 TEST(Bill, bill_of_three_tiers) {
   const Parts parts;
   const Topology t = *make_topology({.kind = TopologyKind::fat_tree,
@@ -156,7 +156,7 @@ TEST(Bill, modules_follow_the_link_type) {
   EXPECT_THAT(lines(p), Contains(HasSubstr("one: ")));
   p.all_copper = true;
   EXPECT_THAT(lines(p), Not(Contains(testing::AnyOf(HasSubstr("one: "), HasSubstr("twin: ")))));
-  // A tier without a part of its own is of leaves.
+  // A tier without its own part uses the leaf's.
   p = parts.all();
   p.spine = nullptr;
   EXPECT_THAT(lines(p), Contains(HasSubstr("leaf: 2 at")));
@@ -170,8 +170,8 @@ TEST(Bill, managers_have_a_pair_of_cables) {
   const auto lines = lines_of(fabric_bill(t, parts.all(), "compute"));
   EXPECT_THAT(lines, testing::Contains("cable: 2 at 1, 2 W"));
   EXPECT_THAT(lines, testing::Contains("one: 4 at 2, 8 W"));
-  // 31 nodes' ports on each of eight leaves are odd: four managers' take the odd half of a module,
-  // the other four leaves leave theirs empty. 16 modules down either way, 16 up, and the spines'.
+  // On each of eight leaves 31 node ports are in use. Four managers use the odd half of a module;
+  // the other four leaves leave it empty. 16 modules down either way, 16 up, and the spines'.
   EXPECT_EQ(switch_modules(t), 8 * 32 + 8 * 32 / 2);
 }
 
@@ -201,7 +201,7 @@ TEST(Bill, bill_of_dragonfly_and_scale_up) {
                            "cable: 36 at 1, 2 W", "twin: 126 at 3, 15 W", "one: 72 at 2, 8 W",
                            "nic: 72 at 0, 0 W"));
   EXPECT_EQ(diameter_links(fly), 5);
-  // 4.5 groups face 4.5 over one link a pair.
+  // 4.5 groups face 4.5 groups, with one link per pair.
   EXPECT_NEAR(bisection(fly) / fly.spec.link_rate, 4.5 * 4.5, 1e-9);
   EXPECT_NEAR(bisection_share(fly), 4.5 * 4.5 / 36, 1e-9);
   const Topology rack = *make_topology(
@@ -209,8 +209,8 @@ TEST(Bill, bill_of_dragonfly_and_scale_up) {
   EXPECT_EQ(bisection_share(rack), 1);
 }
 
-// Leaves of 3 down and 3 up with 3, 3 and 1 nodes. One manager's port makes the first even: 4 + 3,
-// 3 + 3 and 1 + 3 ports are 4, 3 and 2 modules; the spines' nine ports five.
+// Leaves with 3 ports down and 3 up, with 3, 3 and 1 nodes. One manager's port makes the first
+// even: 4 + 3, 3 + 3 and 1 + 3 ports are 4, 3 and 2 modules; the spines' nine ports need five.
 TEST(Bill, manager_port_is_counted_once) {
   const Topology t = *make_topology(
       {.kind = TopologyKind::fat_tree, .nodes = 7, .rails = 1, .radix = 6, .manager_ports = 1});
@@ -223,7 +223,8 @@ TEST(Bill, manager_port_is_counted_once) {
   EXPECT_EQ(node_modules(eight, 7), 5);
 }
 
-// An odd link has a module of its own at either end: of three between spines and cores two and two.
+// An odd link has a module of its own at either end: three links between spines and cores need two
+// and two.
 TEST(Bill, odd_links_take_a_module_at_each_end) {
   Topology t;
   t.spine_core_links = 3;

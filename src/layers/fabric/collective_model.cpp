@@ -21,47 +21,46 @@ constexpr std::array<std::pair<CollectiveAlgorithm, const char*>, 6> kAlgorithms
 
 struct Shape {
   double n = 1;  // ranks
-  double g = 1;  // of a domain
+  double g = 1;  // ranks per domain
   double k = 1;  // domains
   double bytes = 0;
   double log2_k = 0;
   double past_step = 0;  // S / (S + S_e)
 };
 
-// What one algorithm asks of the two levels.
+// The traffic that one algorithm puts on the two levels.
 struct Work {
-  double in = 0;   // bytes of one scale-up port
-  double out = 0;  // bytes of one rank's NICs
+  double in = 0;   // bytes through one scale-up port
+  double out = 0;  // bytes through one rank's NICs
   double in_share = 1;
   double out_share = 1;
-  double crossings = 0;      // network latencies in a row
-  double fill = 1;           // of an all_reduce's pipeline
-  double hops = 0;           // links in a row that a host of eight does not have
+  double crossings = 0;      // consecutive network latencies
+  double fill = 1;           // share of an all_reduce's pipeline fill
+  double hops = 0;           // consecutive links beyond those in a host of eight
   double serial = 0;         // share of the faster level's time that the slower one does not hide
   bool simple_only = false;  // no low-latency protocol at any size
 };
 
-// Across domains a library chains the ranks of each one before (tree) or between (ring) the
-// crossings. A host's eight are in the launch; racks have more: GB200 over two racks is 150 us
-// slower at 64 and 128 MiB than a host's chain would be, 1.4 us a link and phase (NCCL's tuner has
-// 0.6 to 4 by protocol).
+// Across domains a library chains the ranks of each domain before (tree) or between (ring) the
+// crossings. The chain of eight in a host is part of the launch; racks have more links: GB200 over
+// two racks is 150 us slower at 64 and 128 MiB than a host's chain would be, which is 1.4 us per
+// link and phase (NCCL's tuner has 0.6 to 4, depending on the protocol).
 constexpr double kChainHop = 1.4e-6;
 constexpr double kHostChain = 8;
 
-// A tree between racks: a channel of NCCL's carries 42.8 GB/s between two nodes and 24 between four
-// or more on Blackwell (tuning.cc, perChMaxTreeBws), where a node is a rack. Two racks are fitted.
+// Tree between racks: on Blackwell an NCCL channel carries 42.8 GB/s between two nodes and 24
+// between four or more (tuning.cc, perChMaxTreeBws), where a node is a rack. Two racks are fitted.
 constexpr double kManyRacks = 24.0 / 42.8;
 double rack_tree_share(const Shape& s) {
   if (s.g <= kHostChain || s.k <= 2) return 1;
   return s.k >= 4 ? kManyRacks : (1 + kManyRacks) / 2;
 }
 
-// After the first, a ring's crossings overlap with the posting of the next: NCCL's low-latency hop
-// is 2.7 us where a tree's level is 5 with its flush. Assumption: a third.
+// After the first crossing, a ring's crossings overlap with the posting of the next: NCCL's
+// low-latency hop is 2.7 us, while a level of a tree takes 5 with its flush. Assumption: a third.
 constexpr double kRingCrossing = 1.0 / 3;
-// In-switch sums of several domains are joined by a tree only where the domain is one host;
-// rack-size domains (NVL72) fall back to ring and tree (GB200 over RoCE, 128 ranks: the ring's
-// rate).
+// A tree joins in-switch sums of several domains only if the domain is one host; rack-size domains
+// (NVL72) fall back to ring and tree (GB200 over RoCE, 128 ranks, runs at the ring's rate).
 constexpr int kLargestNvlsTreeDomain = 16;
 
 double phases(workload::Collective kind) {
@@ -72,7 +71,8 @@ Work ring_work(const LinkHierarchy& l, workload::Collective kind, const Shape& s
   const bool one_way =
       kind == workload::Collective::broadcast || kind == workload::Collective::send_recv;
   const double each = one_way ? 1 : phases(kind) * (s.n - 1) / s.n;
-  // RCCL lays one ring a NIC over a mesh of links: of a rank's sends one in g goes by NIC instead.
+  // RCCL builds one ring per NIC over a mesh of links, so one in g of a rank's sends goes through
+  // its NIC instead.
   const double by_link = s.k > 1 && !l.network.has_tree ? (s.g - 1) / s.g : 1;
   return {.in = s.g > 1 ? each * by_link * s.bytes : 0,
           .out = s.k > 1 ? each * s.bytes / s.g : 0,
@@ -105,9 +105,9 @@ Work nvls_work(const LinkHierarchy& l, const Shape& s) {
   return w;
 }
 
-// In-network sums have no low-latency protocol (NCCL runs CollNet and NVLS in Simple alone), and a
-// chunk passes the scale-up level, the network and the scale-up level again through a few buffers:
-// the levels hide little of one another. Assumption: half; no shared row is of SHARP.
+// In-network sums have no low-latency protocol (NCCL runs CollNet and NVLS in Simple only). A chunk
+// passes the scale-up level, the network and the scale-up level again through a few buffers, so the
+// levels overlap little. Assumption: half. No published row measures SHARP.
 constexpr double kSharpSerial = 0.5;
 Work sharp_work(const LinkHierarchy& l, const Shape& s) {
   Work w = has_nvls(l, s) ? nvls_work(l, s) : tree_work(l, s);
@@ -126,7 +126,7 @@ Work direct_work(const LinkHierarchy& l, workload::Collective kind, const Shape&
     w.out = (s.n - s.g) / s.n * s.bytes;
     return w;
   }
-  // One pair: inside the domain where both ranks share one.
+  // A single pair: inside the domain if both ranks share one.
   (s.k > 1 ? w.out : w.in) = s.bytes;
   w.out_share = l.network.share;
   return w;
@@ -135,7 +135,7 @@ Work direct_work(const LinkHierarchy& l, workload::Collective kind, const Shape&
 struct Rates {
   double in = 0;
   double out = 0;
-  bool fabric_binds = false;  // the oversubscribed core, not the NIC
+  bool fabric_binds = false;  // the oversubscribed core is the limit, not the NIC
 };
 
 Rates rates_of(const LinkHierarchy& l) {
@@ -149,14 +149,14 @@ Rates rates_of(const LinkHierarchy& l) {
 
 struct Timed {
   double seconds = HUGE_VAL;
-  double in = 0;   // bytes of a scale-up port
-  double out = 0;  // of a rank's NICs
+  double in = 0;   // bytes through a scale-up port
+  double out = 0;  // bytes through a rank's NICs
   LimitingLink limit = LimitingLink::launch;
 };
 
-// (a^6 + b^6)^(1/6) to 0.02 %: with x = (low/high)^6 the root of 1 + x as the cubic that has its
-// slope at 0 and its values at 1/2 and 1. Layout search calls this a million times a second; roots
-// do not.
+// Returns (a^6 + b^6)^(1/6) to within 0.02 %. With x = (low/high)^6, the sixth root of 1 + x is
+// approximated by the cubic with its slope at 0 and its values at 1/2 and 1. Layout search calls
+// this a million times per second, and roots are too slow for that.
 double soft_max(double a, double b) {
   constexpr double k1 = 1.0 / 6, k2 = -0.063179, k3 = 0.018974;
   const double high = std::max(a, b), low = std::min(a, b);
@@ -203,7 +203,7 @@ Shape shape_of(const LinkHierarchy& l, const workload::CollectiveCall& call) {
   s.g = std::clamp(call.group.per_domain, 1,
                    std::min(domain, call.group.ranks > 0 ? call.group.ranks : 1));
   s.k = std::ceil(s.n / s.g);
-  s.g = s.n / s.k;  // ranks need not divide evenly; the mean is what the NICs see
+  s.g = s.n / s.k;  // may be a fraction; the NICs carry the mean
   s.bytes = std::max(0.0, call.bytes.base());
   s.log2_k = s.k > 1 ? math::log2(s.k) : 0;
   s.past_step = s.bytes > 0 ? s.bytes / (s.bytes + l.protocol.at.base()) : 0;
@@ -290,7 +290,8 @@ CollectiveTime collective_time(const LinkHierarchy& links, const workload::Colle
   const Shape s = shape_of(links, call);
   if (s.n <= 1) return {};  // a group of one exchanges nothing
   const Rates r = rates_of(links);
-  // Only a sum has trees and in-switch forms; what else a caller asks for runs as a ring.
+  // Only a sum has trees and in-switch forms; if a caller asks for one with another collective, it
+  // runs as a ring.
   if (call.kind != workload::Collective::all_reduce) algorithm = CollectiveAlgorithm::ring;
   const bool pairs =
       call.kind == workload::Collective::all_to_all || call.kind == workload::Collective::send_recv;
@@ -329,8 +330,8 @@ double share_after(Loss loss, const LossShape& shape) {
   const double uplinks = std::max(1, shape.leaf_uplinks);
   switch (loss) {
     case Loss::nic:
-      // Its rank's traffic moves to a neighbour's NIC, which then carries two; the library can
-      // spread it over all that are left only where it re-plans its channels.
+      // The rank's traffic moves to a neighbour's NIC, which then carries two ranks' traffic. The
+      // library can spread it over all remaining NICs only if it re-plans its channels.
       return shape.nics_per_node > 1 ? (shape.adaptive ? 1 - 1.0 / shape.nics_per_node : 0.5) : 0;
     case Loss::leaf_uplink:
       return shape.adaptive ? 1 - 1 / uplinks : (uplinks > 1 ? 0.5 : 0);

@@ -49,7 +49,8 @@ TEST(CollectiveModel, large_single_node_anchors) {
   EXPECT_EQ(nvls.limit, LimitingLink::scale_up);
 }
 
-// On two nodes the bus bandwidth passes the 400 GB/s of the wires: tree sends each byte once.
+// On two nodes the bus bandwidth exceeds the 400 GB/s of the wires, because a tree sends each byte
+// once.
 TEST(CollectiveModel, two_nodes_pass_the_wire) {
   const auto t = collective_time(dgx_h100(), all_reduce(gib(16), 16, 8));
   EXPECT_GT(t.bus_bandwidth.base(), 430e9);
@@ -84,7 +85,7 @@ TEST(CollectiveModel, more_bytes_never_faster) {
   }
 }
 
-// One rank a node (data parallelism across nodes): each rank has its own NIC.
+// One rank per node (data parallelism across nodes): each rank has its own NIC.
 TEST(CollectiveModel, one_rank_a_node_goes_by_its_nic) {
   const auto t = collective_time(dgx_h100(), all_reduce(gib(4), 16, 1));
   EXPECT_EQ(t.limit, LimitingLink::nic);
@@ -119,8 +120,8 @@ TEST(Losses, remaining_share_after_a_loss) {
   EXPECT_DOUBLE_EQ(share_after(Loss::leaf, {.planes = 1}), 0);
 }
 
-// Between racks a tree's channels carry less from four racks on, so twenty are slower than two by
-// more than their latency.
+// Between racks a tree's channels carry less from four racks on, so twenty racks are slower than
+// two by more than their latency.
 TEST(CollectiveModel, many_racks_are_slower_than_two) {
   LinkHierarchy gb200 = dgx_h100();
   gb200.domain = 72;
@@ -134,7 +135,8 @@ TEST(CollectiveModel, many_racks_are_slower_than_two) {
   }
 }
 
-// In-network sums win over a ring on many hosts, but not by what each level alone would allow.
+// In-network sums are faster than a ring on many hosts, but slower than each level alone would
+// allow.
 TEST(CollectiveModel, sharp_is_slower_than_its_slowest_level) {
   LinkHierarchy l = dgx_h100();
   l.sharp = true;
@@ -146,7 +148,7 @@ TEST(CollectiveModel, sharp_is_slower_than_its_slowest_level) {
   EXPECT_LT(sharp.bus_bandwidth.base(), 450e9);
 }
 
-// Links without friction, but for what a test gives them.
+// Links without overheads, except those that a test sets.
 LinkHierarchy bare(double scaleup, double nic) {
   LinkHierarchy l;
   l.scaleup_rate = BytesPerSecond(scaleup);
@@ -174,12 +176,13 @@ TEST(CollectiveModel, nvls_joins_domains_up_to_sixteen_ranks) {
   l.domain = 17;
   EXPECT_NE(timed(l, Collective::all_reduce, 34, 17).algorithm, nvls);
   EXPECT_EQ(timed(l, Collective::all_reduce, 17, 17).algorithm, nvls) << "in one domain";
-  // Asked for where there are none, a tree runs between domains and a ring inside one.
+  // If in-switch sums are requested but not available, a tree runs between domains and a ring
+  // inside one.
   l.scaleup.nvls_share = 0;
   EXPECT_NEAR(timed(l, Collective::all_reduce, 17, 17, nvls).time.base(), 2 * 16.0 / 17, 1e-6);
 }
 
-// A tree asked for inside one rack chains nothing across.
+// A tree requested inside one rack has no chain across the network.
 TEST(CollectiveModel, tree_in_one_rack_has_no_network_chain) {
   LinkHierarchy l = bare(1e15, 1e15);
   l.domain = 72;
@@ -204,21 +207,21 @@ TEST(CollectiveModel, single_domain_needs_no_network) {
   EXPECT_EQ(timed(bare(1e9, 1e9), Collective::all_gather, 0, 0).time, Seconds());
 }
 
-// Inside a domain the network's pipeline is neither slow nor to be filled.
+// Inside a domain the network's pipeline neither slows nor has to fill.
 TEST(CollectiveModel, pipelines_fill_on_the_level_they_use) {
   LinkHierarchy l = bare(1e9, 1e15);
   l.scaleup.ramp = 2;
   l.scaleup.fill = milliseconds(1);
   l.network.ramp = 5;
   l.network.fill = milliseconds(7);
-  // 7/8 s of wire, twice that slow, half a millisecond of fill: r w F / (r w + F).
+  // 7/8 s on the wire, twice that when slow, half a millisecond to fill: r w F / (r w + F).
   const double slow = 2 * 7.0 / 8, fill = 0.5e-3;
   EXPECT_NEAR(timed(l, Collective::all_gather, 8, 8).time.base(),
               7.0 / 8 + slow * fill / (slow + fill), 1e-9);
   const double wide = 5 * 15.0 / 16, more = 0.5 * std::sqrt(2.0) * 8e-3;
   EXPECT_NEAR(timed(l, Collective::all_gather, 16, 8).time.base(),
               15.0 / 16 + wide * more / (wide + more), 1e-6);
-  // Pairs fill half, racks' trees a root of their eights.
+  // Pairwise exchange fills half; racks' trees the square root of their eight ranks.
   EXPECT_NEAR(timed(l, Collective::all_to_all, 8, 8).time.base(),
               7.0 / 8 + slow * fill / (slow + fill), 1e-9);
   l.domain = 32;
@@ -227,7 +230,7 @@ TEST(CollectiveModel, pipelines_fill_on_the_level_they_use) {
               2 * 31.0 / 32 + rack * 2e-3 / (rack + 2e-3), 1e-9);
 }
 
-// Sixteen hosts, 12 us a crossing: a tree has 2 x 4, a ring 2 (1 + 14/3).
+// Sixteen hosts, 12 us per crossing: a tree has 2 x 4 crossings, a ring 2 (1 + 14/3).
 TEST(CollectiveModel, library_without_trees_runs_rings) {
   LinkHierarchy l = bare(1e15, 1e15);
   l.scaleup.nvls_share = 0;
@@ -237,7 +240,7 @@ TEST(CollectiveModel, library_without_trees_runs_rings) {
   const CollectiveTime t = timed(l, Collective::all_reduce, 128, 8, automatic, 8);
   EXPECT_EQ(t.algorithm, ring);
   EXPECT_NEAR(t.time.base() * 1e6, 12 * 2 * (1 + 14.0 / 3), 1e-3);
-  // The network's switches add from two domains on, in two crossings.
+  // From two domains on, the network's switches sum, in two crossings.
   l.sharp = true;
   l.network.latency = microseconds(40);
   EXPECT_EQ(timed(l, Collective::all_reduce, 32, 8, automatic, 8).algorithm, sharp);
@@ -286,7 +289,7 @@ TEST(CollectiveModel, storage_and_losses_leave_their_share) {
   EXPECT_EQ(share_after(Loss::leaf_uplink, {.leaf_uplinks = 0}), 0);
 }
 
-// A level that is a thousand times as fast as the other adds nothing that is seen.
+// A level a thousand times as fast as the other adds nothing noticeable.
 constexpr double kFast = 1e15;
 constexpr double kSlow = 1e9;
 
@@ -303,14 +306,14 @@ TEST(CollectiveModel, ring_sends_every_byte_to_every_neighbour) {
   EXPECT_NEAR(takes(link, Collective::all_gather, 16, 8), 15.0 / 16, 1e-6);
   EXPECT_NEAR(takes(link, Collective::reduce_scatter, 4, 4), 3.0 / 4, 1e-6);
   EXPECT_NEAR(takes(link, Collective::broadcast, 16, 8), 1, 1e-6);
-  // Eight ranks of a domain carry an eighth each over their NICs.
+  // Each of the eight ranks of a domain carries an eighth over its NIC.
   EXPECT_NEAR(takes(nic, Collective::all_reduce, 16, 8, ring), 2 * 15.0 / 16 / 8, 1e-6);
   EXPECT_NEAR(takes(nic, Collective::all_gather, 16, 8), 15.0 / 16 / 8, 1e-6);
   EXPECT_NEAR(takes(nic, Collective::broadcast, 16, 8), 1.0 / 8, 1e-6);
   EXPECT_NEAR(takes(nic, Collective::all_reduce, 8, 8, ring), 0, 1e-5) << "none leaves";
-  // Twelve ranks in domains of eight are two of six.
+  // Twelve ranks in domains of eight are two domains of six.
   EXPECT_NEAR(takes(nic, Collective::all_gather, 12, 8), 11.0 / 12 / 6, 1e-6);
-  // One ring a NIC: of eight sends one goes by NIC instead of a link.
+  // One ring per NIC: one of eight sends uses the NIC instead of a link.
   LinkHierarchy mesh = link;
   mesh.network.has_tree = false;
   EXPECT_NEAR(takes(mesh, Collective::all_gather, 16, 8), 15.0 / 16 * 7 / 8, 1e-6);
@@ -326,7 +329,7 @@ TEST(CollectiveModel, trees_and_switches_send_fewer_bytes) {
   EXPECT_NEAR(takes(link, Collective::all_reduce, 32, 8, nvls), 1, 1e-6);
   EXPECT_NEAR(takes(nic, Collective::all_reduce, 32, 8, nvls), 2 * 3.0 / 4 / 8, 1e-6);
   EXPECT_NEAR(takes(nic, Collective::all_reduce, 32, 8, sharp), 1.0 / 8, 1e-6);
-  // Of what the network's switches add, the faster level hides but half of itself.
+  // With in-network sums, the faster level hides only half of its time.
   const LinkHierarchy both = bare(16e9, kSlow);
   EXPECT_NEAR(takes(both, Collective::all_reduce, 32, 8, sharp), 1.0 / 8 + 0.5 / 16, 1e-3);
 }
@@ -358,18 +361,18 @@ TEST(CollectiveModel, rates_are_shared_and_divided) {
   l = bare(kFast, kSlow);
   l.network.share = 0.5;
   EXPECT_NEAR(takes(l, Collective::all_gather, 16, 8), 2 * alone, 1e-6);
-  // What a port and a NIC carry is what was sent over the time.
+  // The rate of a port and a NIC is what was sent divided by the time.
   const CollectiveTime t =
       collective_time(bare(kFast, kSlow), {Collective::all_gather, Bytes(1e9), {16, 8}});
   EXPECT_NEAR(t.nic_rate.base(), kSlow, 1e3);
   EXPECT_NEAR(t.scaleup_rate.base(), 15.0 / 16 * 1e9 / alone, 1e3);
   EXPECT_NEAR(t.bus_bandwidth.base(), 15.0 / 16 * 1e9 / alone, 1e3);
   EXPECT_EQ(t.limit, LimitingLink::nic);
-  // A machine without a scale-up link sends all of it by NIC.
+  // A machine without a scale-up link sends everything by NIC.
   EXPECT_NEAR(takes(bare(0, kSlow), Collective::all_gather, 16, 8), 15.0 / 16, 1e-6);
 }
 
-// Two levels of one speed are a sixth root of two slower than either.
+// Two levels of equal speed take the sixth root of two longer than either.
 TEST(CollectiveModel, levels_of_equal_speed_interfere) {
   const double both = takes(bare(8e9, 1e9), Collective::all_gather, 16, 8);
   EXPECT_NEAR(both / (15.0 / 16 / 8), std::pow(2, 1.0 / 6), 3e-4);
@@ -389,14 +392,14 @@ TEST(CollectiveModel, network_crossings_are_counted) {
   EXPECT_NEAR(crossings(Collective::all_reduce, 64, sharp), 2, 1e-3);
   EXPECT_NEAR(crossings(Collective::all_to_all, 64, automatic), 1, 1e-3);
   EXPECT_NEAR(crossings(Collective::all_reduce, 8, ring), 0, 1e-3);
-  // A tree has no low-latency protocol where the switches add, at any size.
+  // If the switches sum, there is no low-latency protocol, at any size.
   l.protocol = {.extra = 0.5, .at = kib(64)};
   EXPECT_NEAR(crossings(Collective::all_reduce, 64, sharp), 3, 1e-3);
   EXPECT_NEAR(crossings(Collective::all_reduce, 64, tree), 6, 1e-2);
   EXPECT_NEAR(takes(l, Collective::all_reduce, 64, 8, tree, 64 * 1024) / 12e-6, 6 * 1.25, 1e-2);
 }
 
-// Racks chain their ranks past a host's eight: 1.4 us a link and phase.
+// Racks chain their ranks beyond a host's eight: 1.4 us per link and phase.
 TEST(CollectiveModel, rack_chain_is_longer_than_a_hosts) {
   LinkHierarchy l = bare(kFast, kFast);
   l.domain = 72;
@@ -407,7 +410,7 @@ TEST(CollectiveModel, rack_chain_is_longer_than_a_hosts) {
   EXPECT_NEAR(chain(128, 64, tree), 2 * 56, 1e-2);
   EXPECT_NEAR(chain(64, 64, ring), 0, 1e-2) << "one rack";
   EXPECT_NEAR(chain(16, 8, ring), 0, 1e-2) << "eight of each";
-  // A tree's channels carry 24 of 42.8 GB/s from four racks on.
+  // From four racks on, a tree's channels carry 24 of 42.8 GB/s.
   LinkHierarchy slow = bare(kSlow, kFast);
   slow.domain = 72;
   const double two = takes(slow, Collective::all_reduce, 128, 64, tree, 1e12);
@@ -458,8 +461,8 @@ TEST(CollectiveModel, launch_is_paid_once_and_less_in_a_graph) {
   EXPECT_EQ(small.limit, LimitingLink::launch);
 }
 
-// A pipeline that fills: r times slower at first, F once at last; a sum's F is the whole of it, a
-// gather's half, and the network's is added where it is crossed.
+// A pipeline that fills: r times slower at first, F once at the end. A sum has the whole F, a
+// gather half of it; the network's is added if it is crossed.
 TEST(CollectiveModel, pipeline_fills_once) {
   LinkHierarchy l = bare(1e9, kFast);
   l.scaleup.ramp = 2;

@@ -47,7 +47,7 @@ bool set_network(CollectiveParameters& p, const Row& r) {
   return false;
 }
 
-// "multi below 64 MiB": whether NICs take part, and the size up to which the widths hold.
+// Parses "multi below 64 MiB": whether NICs take part, and up to which size the widths apply.
 bool set_interval(CollectiveParameters& p, const Row& r) {
   const bool network = r.name.starts_with("multi");
   Bytes below(std::numeric_limits<double>::infinity());
@@ -155,7 +155,7 @@ Result<CollectiveParameters> read_collective_parameters(const CsvTable& table) {
     faults.push_back({.severity = Severity::error,
                       .code = "calibration.empty",
                       .place = {.file = table.file()},
-                      .what = "no scale-up link or no network among the parameters",
+                      .what = "the parameters lack a scale-up link or a network",
                       .why = {},
                       .fix = {}});
   }

@@ -1,6 +1,6 @@
-// The fitted parameters of collective_model.h: per scale-up link generation, kind of network and
-// library; never per system. Read from data/calibration/collectives.csv, whose rows say what fixed
-// each (docs/models/collectives.md).
+// The fitted parameters of collective_model.h, per scale-up link generation, kind of network and
+// library; never per system. Read from data/calibration/collectives.csv, whose rows say what each
+// was fitted to (docs/models/collectives.md).
 #pragma once
 
 #include <optional>
@@ -15,15 +15,15 @@
 
 namespace orrery::fabric {
 
-// From a free text as logs and tables have it: "RoCEv2", "IB NDR", "EFA/SRD", "GPUDirect-TCPXO".
-// `scaleup_link` tells the generations of EFA apart.
+// Recognises free text from logs and tables: "RoCEv2", "IB NDR", "EFA/SRD", "GPUDirect-TCPXO".
+// `scaleup_link` distinguishes the generations of EFA.
 catalog::NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link);
 
 struct CollectiveParameters {
   struct ScaleUp {
-    std::string link;  // "NVLink4", as the catalog begins its name
+    std::string link;  // "NVLink4": the beginning of its name in the catalog
     ScaleUpCurve curve;
-    bool fitted = false;  // false: assumed, no rows
+    bool fitted = false;  // false: assumed, no measured rows
   };
   struct Network {
     std::string kind;
@@ -45,19 +45,20 @@ struct CollectiveParameters {
   Seconds torch_launch;
   bool rccl_tree = false;
 
-  // The row whose link begins the name, or "other".
+  // Returns the row whose link is a prefix of the name, or "other".
   const ScaleUp& scaleup(std::string_view link) const;
   const Network& network(catalog::NetworkKind kind) const;
   Interval interval(bool network, Bytes bytes) const;
 };
 
-// What one row of data/calibration/collectives.csv names.
+// The names in one row of data/calibration/collectives.csv.
 struct CollectiveRowName {
   std::string_view group;
   std::string_view name;
   std::string_view parameter;
 };
-// Gives it another value, in the file's unit; false: there is no such parameter.
+// Sets a parameter to another value, in the file's unit; returns false if there is no such
+// parameter.
 bool set_collective_parameter(CollectiveParameters& parameters, const CollectiveRowName& name,
                               double value);
 

@@ -48,8 +48,8 @@ Result<std::vector<Port>> read_ports(const CsvTable& t) {
       if (v && *v >= 0) {
         *field = *v;
       } else {
-        faults.push_back(say(t, p, "counters.field", std::string("no count in column ") + column,
-                             "", "a number, 0 or more", Severity::error));
+        faults.push_back(say(t, p, "counters.field", std::string("not a count in column ") + column,
+                             "", "give a number, 0 or more", Severity::error));
       }
     }
     out.push_back(std::move(p));
@@ -61,17 +61,19 @@ Result<std::vector<Port>> read_ports(const CsvTable& t) {
 void judge_port(const CsvTable& t, const Port& p, Diagnostics& out) {
   if (p.drops > 0) {
     out.push_back(say(t, p, "counters.drops", p.name() + " dropped packets of the lossless class",
-                      "a lossless class drops only where headroom is short or a hop lacks PFC",
+                      "a lossless class drops packets only if headroom is too small or a hop "
+                      "lacks PFC",
                       "check PFC on both ends of the cable and the headroom for its length"));
   }
   if (p.load() > kBusyLoad && p.marked == 0) {
-    out.push_back(say(t, p, "counters.no-marks", p.name() + " is busy and marks nothing",
+    out.push_back(say(t, p, "counters.no-marks", p.name() + " is busy but marks no packets",
                       "congestion is not signalled, so senders do not slow down",
-                      "turn on ECN and set Kmin below the queue that forms"));
+                      "enable ECN and set Kmin below the queue length that occurs"));
   }
   if (p.pause_tx > 0 && p.marked == 0) {
-    out.push_back(say(t, p, "counters.pause-before-mark", p.name() + " pauses before it marks",
-                      "PFC then does the work of congestion control and hits bystanders",
+    out.push_back(say(t, p, "counters.pause-before-mark",
+                      p.name() + " sends pauses before it marks packets",
+                      "PFC then replaces congestion control and also stops uninvolved flows",
                       "lower Kmin and Kmax below Xoff"));
   }
 }
@@ -82,7 +84,7 @@ Diagnostics judge_counters(const CsvTable& counters) {
   const auto ports = read_ports(counters);
   if (!ports) return ports.error();
   Diagnostics out;
-  std::set<std::string> held;  // switches that are paused hard from somewhere
+  std::set<std::string> held;  // switches with a port under a pause storm
   for (const Port& p : *ports) {
     judge_port(counters, p, out);
     if (p.storms()) held.insert(p.switch_name);
@@ -90,15 +92,16 @@ Diagnostics judge_counters(const CsvTable& counters) {
   for (const Port& p : *ports) {
     if (p.storms()) {
       out.push_back(
-          say(counters, p, "counters.pause-storm", p.name() + " is paused without end by " + p.peer,
-              "what it feeds stands still",
-              "look at " + p.peer + ": a slow receiver or a faulty NIC; turn on the PFC watchdog"));
+          say(counters, p, "counters.pause-storm",
+              p.name() + " is paused continuously by " + p.peer,
+              "traffic through this port has stopped",
+              "look at " + p.peer + ": a slow receiver or a faulty NIC; enable the PFC watchdog"));
     }
     if (p.pauses_peer() && held.contains(p.switch_name)) {
       out.push_back(say(counters, p, "counters.storm-spreads",
                         p.switch_name + " passes the pause on to " + p.peer,
-                        "the storm climbs from port to port and stops flows to other places",
-                        "cut it at its root with the watchdog"));
+                        "the storm spreads from port to port and stops flows to other destinations",
+                        "stop it at its source with the PFC watchdog"));
     }
   }
   return out;

@@ -16,7 +16,7 @@ TEST(Counters, each_rule_has_its_row) {
                            "leaf1,2,node4,10,1e9,0,400,0,5,0,0\n"             // pauses, no marks
                            "leaf1,3,node5,10,1e9,0,400,0,0,9,2\n"             // drops
                            "leaf2,1,node9,10,1e6,0,400,500000,0,5,0\n"        // storm from a node
-                           "leaf2,33,spine1,10,1e6,0,400,0,400000,5,0\n"      // and it climbs
+                           "leaf2,33,spine1,10,1e6,0,400,0,400000,5,0\n"      // and it spreads
                            "leaf3,1,node11,10,450e9,0,400,100,50,90000,0\n";  // healthy
   const auto table = CsvTable::parse(text, "counters.csv");
   ASSERT_TRUE(table.has_value());
@@ -43,7 +43,7 @@ std::vector<std::string> judged(const std::string& rows) {
   return out;
 }
 
-// 400 Gb/s for ten seconds is 500 GB; a storm is more than 10,000 pauses a second.
+// 400 Gb/s for ten seconds is 500 GB; a storm is more than 10,000 pauses per second.
 TEST(Counters, counters_are_judged_per_second) {
   using testing::ElementsAre;
   using testing::IsEmpty;
@@ -54,7 +54,7 @@ TEST(Counters, counters_are_judged_per_second) {
   EXPECT_THAT(judged("leaf1,1,n1,10,0,0,400,100000,0,1,0\n"), IsEmpty());
   EXPECT_THAT(judged("leaf1,7,n1,10,0,0,400,100001,0,1,0\n"),
               ElementsAre("2: counters.pause-storm"));
-  // It spreads where the switch that is held holds others, and not from another switch.
+  // It spreads if the paused switch itself pauses others, and not from a different switch.
   EXPECT_THAT(judged("leaf1,7,n1,10,0,0,400,200000,0,1,0\nleaf1,8,s1,10,0,0,400,0,100000,1,0\n"),
               testing::SizeIs(1));
   EXPECT_THAT(judged("leaf1,8,s1,10,0,0,400,0,100001,1,0\nleaf1,7,n1,10,0,0,400,200000,0,1,0\n"),

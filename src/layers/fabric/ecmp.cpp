@@ -20,7 +20,7 @@ Trial run_trial(const FabricGraph& graph, const EcmpStudy& study, std::uint64_t 
   const auto messages = random_permutation(graph.endpoints, Bytes(1), seed);
   const auto parts = static_cast<std::size_t>(std::max(1, study.queue_pairs));
   std::vector<double> load(graph.links.size(), 0);
-  std::vector<LinkId> paths;  // four links a queue pair
+  std::vector<LinkId> paths;  // four links per queue pair
   for (const Message& m : messages) {
     if (m.source / study.hosts_per_leaf == m.destination / study.hosts_per_leaf) continue;
     for (std::size_t q = 0; q < parts; ++q) {

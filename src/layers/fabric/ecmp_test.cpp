@@ -10,8 +10,8 @@
 namespace orrery::fabric {
 namespace {
 
-// The published rows are means of four trials; beside their 10 % and 2 % a difference of two
-// standard errors of such a mean is no difference.
+// The published rows are means of four trials. In addition to 10 % and 2 %, a difference of two
+// standard errors of such a mean is accepted.
 TEST(Ecmp, reproduces_the_monte_carlo) {
   const auto table = catalog::embedded_table("validation/ecmp_collision_mc.csv");
   ASSERT_TRUE(table.has_value());
@@ -51,7 +51,7 @@ TEST(Ecmp, closed_form_of_the_worst_link) {
   }
 }
 
-// Of two trials the deviation is their difference over the square root of two; of one there is
+// The deviation of two trials is their difference over the square root of two; a single trial has
 // none.
 TEST(Ecmp, spread_averages_trials_with_the_sample_deviation) {
   EcmpStudy study{

@@ -10,13 +10,13 @@ inline FabricGraph graph_of(const FabricSpec& spec, const GraphOptions& options 
   return build_graph(make_topology(spec).value(), options);
 }
 
-// 3 x 2: two rings of three, and between them three cables.
+// A 3 x 2 torus: two rings of three, joined by three cables.
 inline FabricGraph torus_3_2() {
   return graph_of({.kind = catalog::TopologyKind::torus, .nodes = 6, .rails = 1, .torus = {3, 2}});
 }
 
-// Two groups of two leaves; each leaf two hosts and four uplinks to two spines, each spine three
-// uplinks to four cores, dealt on from where the group before ended.
+// Two groups of two leaves; each leaf has two hosts and four uplinks to two spines; each spine has
+// three uplinks to four cores, assigned in turn where the previous group ended.
 inline TreeShape small_shape() {
   return {.hosts_per_leaf = 2,
           .leaves_per_group = 2,

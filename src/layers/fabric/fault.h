@@ -1,5 +1,5 @@
-// A fault of a network that was asked for: no place in a file, since a fabric may come from
-// anywhere.
+// An error about a requested network. It has no place in a file, because a fabric need not come
+// from a file.
 #pragma once
 
 #include <string>

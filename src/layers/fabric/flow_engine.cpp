@@ -8,11 +8,11 @@ namespace orrery::fabric {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-// A flow whose rest takes less than this ends with the others: half the clock's grain.
+// A flow whose remaining time is less than this ends with the others: half the clock's resolution.
 constexpr double kGrain = 0.5e-9;
-// Rates this close are one: the same flows solved in another order differ by less.
+// Rates closer than this are equal: the same flows solved in another order differ by less.
 constexpr double kSameRate = 1e-9;
-// A group is divided again when one in so many of its flows has left.
+// A group is divided again once one in this many of its flows has left.
 constexpr std::size_t kLeftToDivide = 4;
 constexpr std::uint32_t kUnused = 0xffffffff;
 
@@ -84,7 +84,7 @@ void FlowEngine::set_terms(FlowId f, const FlowRequest& request) {
 FlowId FlowEngine::start(const FlowRequest& request) {
   const FlowId f = new_flow(request.path);
   FlowState& state = table_.flows[f];
-  // A path without links (a message to oneself) moves at once; with a cap it takes its time.
+  // A path without links (a message to oneself) completes at once, unless it has a cap.
   const bool moves = !request.path.empty() || request.cap < kUncapped;
   state.remaining = moves ? std::max(0.0, request.bytes) : 0;
   state.rate = 0;
@@ -112,7 +112,7 @@ void FlowEngine::wait(FlowId flow, sim::SimTime until) {
   last_due_->started = std::min(last_due_->started, kernel_.now());
 }
 
-// Flows that were cancelled in their latency.
+// Removes flows that were cancelled during their latency.
 void FlowEngine::drop_cancelled(std::vector<FlowId>& arrived) {
   if (cancelled_waiting_ == 0) return;
   std::erase_if(arrived, [&](FlowId f) {
@@ -156,7 +156,7 @@ void FlowEngine::set_capacity(LinkId link, BytesPerSecond capacity) {
   }
 }
 
-// A flow without links is found by looking everywhere: there are hardly ever any.
+// A flow without links is found by searching all groups; such flows are rare.
 FlowGroupId FlowEngine::group_of(FlowId flow) {
   const auto path = table_.path(flow);
   if (!path.empty()) return groups_.of_link(path.front());
@@ -196,7 +196,7 @@ void FlowEngine::recycle(FlowId flow) {
   free_by_hops_[hops].push_back(flow);
 }
 
-// To be solved at the end of this instant.
+// Marks the group to be solved at the end of this instant.
 void FlowEngine::touch(FlowGroupId id) {
   if (!groups_.is_living(id) || groups_[id].is_touched) return;
   groups_[id].is_touched = true;
@@ -225,8 +225,8 @@ void FlowEngine::finish(FlowId flow, std::int64_t at_ns) {
   last_finish_ = std::max(last_finish_, sim::SimTime::nanoseconds(at_ns));
 }
 
-// Advances the flows and ends every one with nothing left; a flow that ran dry within a batch ended
-// at its own time. The group is gone where none is left. Gives the number of flows that ended.
+// Advances the flows and ends those with nothing left; a flow that finished earlier within a batch
+// gets its own end time. Removes the group if it is empty. Returns the number of flows that ended.
 std::size_t FlowEngine::end_finished(FlowGroupId id) {
   FlowGroup& group = groups_[id];
   const std::int64_t now = kernel_.now().ns();
@@ -265,7 +265,7 @@ FlowObserver* FlowEngine::observer_of(FlowId flow) const {
   return observers_.empty() || !observers_[flow] ? observer_ : observers_[flow];
 }
 
-// The observers may start flows: records are used again only afterwards.
+// The observers may start flows, so records are reused only afterwards.
 void FlowEngine::tell_ended(const std::vector<FlowId>& ended) {
   for (const FlowId f : ended) {
     if (FlowObserver* observer = observer_of(f)) observer->on_flow_done(kernel_, f, tags_[f]);
@@ -294,7 +294,7 @@ void FlowEngine::settle_group(FlowGroupId id) {
   kernel_.cancel(group.next_finish);
   if (group.flows.empty()) return groups_.remove(id);
   advance(group);
-  // Within a batch some may have run dry before an arrival brought the clock here.
+  // Within a batch some flows may have finished before an arrival brought the clock here.
   if (options_.tolerance > 0) end_finished(id);
   if (!groups_.is_living(id)) return;
   const bool is_fresh = std::exchange(group.is_fresh, false);
@@ -340,7 +340,7 @@ void FlowEngine::schedule_next(FlowGroupId id) {
     soonest = std::min(soonest, at);
     if (at < kUncapped) latest = std::max(latest, at);
   }
-  if (soonest == kUncapped) return;  // nothing runs: every flow stands on a lost link
+  if (soonest == kUncapped) return;  // every flow in the group crosses a lost link
   double ahead = soonest;
   if (options_.tolerance > 0) {
     const double span = (kernel_.now() - group.began).seconds().base() + latest;
@@ -352,7 +352,7 @@ void FlowEngine::schedule_next(FlowGroupId id) {
 
 void FlowEngine::on_finish(FlowGroupId id) {
   if (end_finished(id) > 0) return touch(id);
-  // The clock's grain ended just before the flow did: look again a grain later.
+  // The clock rounded down to just before the end of the flow: check again one nanosecond later.
   groups_[id].next_finish = kernel_.schedule(kernel_.now() + sim::SimTime::nanoseconds(1),
                                              sim::EventRank::finish, *this, kFinish, packed(id));
 }

@@ -1,16 +1,15 @@
-// Flows over links in simulated time: a message of some bytes takes its path's latency, then shares
-// the links max-min fairly with all others until it is done.
+// Flows over links in simulated time: a message first waits for its path's latency, then shares the
+// links max-min fairly with all other flows until it is done.
 //
-// A flow takes bandwidth only after its latency (as SimGrid's CM02 has it, without cross traffic).
-// At every instant at which flows arrive, end, are cancelled or a capacity changes, rates are
-// solved once, after all changes of that instant (EventRank::settle), and only for the flows that
-// the change can reach: those that share a link with it, directly or through others
-// (flow_groups.h). All others are left alone, their rates being what they would come out as. A flow
-// ends within a nanosecond of the exact fluid time. With `tolerance` > 0 completions are gathered:
-// a flow still ends at its own fluid time, but those that share its links learn of it up to
-// tolerance * (time span of its group) later; then the last completion is at most a few tolerances
-// late. Where it is wrong: queues, loss and congestion control are not modelled; see hazards.h for
-// bounds.
+// A flow uses bandwidth only after its latency (as in SimGrid's CM02, without cross traffic). At
+// every instant at which flows arrive, end, are cancelled or a capacity changes, rates are solved
+// once, after all changes of that instant (EventRank::settle), and only for the flows that the
+// change can affect: those that share a link with it, directly or through others (flow_groups.h).
+// All other rates would come out unchanged. A flow ends within a nanosecond of the exact fluid
+// time. With `tolerance` > 0 completions are batched: a flow still ends at its own fluid time, but
+// the rates of flows that share its links change up to tolerance * (time span of its group) later;
+// the last completion is then at most a few tolerances late. Not modelled: queues, loss and
+// congestion control; hazards.h has bounds for them.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +26,19 @@ namespace orrery::fabric {
 
 using FlowId = std::uint32_t;
 
-// Told of flows, inside an event of the engine's; it may start and cancel flows and change
-// capacities, which take effect at the same instant. It outlives the flows that name it.
+// Notified of flows inside an event of the engine. It may start and cancel flows and change
+// capacities, which take effect at the same instant. It must outlive the flows that name it.
 //
-// on_flow_done: once for every flow that ends, at the instant the engine learns of it (with a
-// tolerance that may be after finish_time). The flow takes no bandwidth any more. Flows that end at
-// one instant are all ended before the first is told of. A cancelled flow is never done.
+// on_flow_done: called once for every flow that ends, when the engine notices it (with a tolerance,
+// that may be after finish_time). The flow no longer uses bandwidth. All flows that end at one
+// instant are ended before the first call. It is not called for a cancelled flow.
 //
-// on_flow_rate: only for flows with an observer of their own. After the rates of an instant are
-// solved, for every flow whose rate is no longer what it was, first when it begins to take
-// bandwidth; rates that differ by less than 1e-9 of themselves are one. 0: a link of its path is
-// lost, or others go first. Within an instant it may come more than once; the last one holds. Not
-// for a flow's end, nor for one that an observer told before has cancelled.
+// on_flow_rate: called only for flows with an observer of their own, after the rates of an instant
+// are solved, for every flow whose rate changed; first when it begins to use bandwidth. Rates that
+// differ by less than a relative 1e-9 are equal. A rate of 0 means that a link of its path is lost
+// or that flows of higher priority take everything. It may be called more than once within an
+// instant; the last call holds. It is not called at a flow's end, nor for a flow that an earlier
+// call cancelled.
 class FlowObserver {
  public:
   virtual void on_flow_done(sim::Kernel& kernel, FlowId flow, std::uint64_t tag) = 0;
@@ -51,17 +51,17 @@ class FlowObserver {
 struct FlowRequest {
   std::span<const LinkId> path;
   double bytes = 0;
-  double latency = 0;  // seconds before it takes bandwidth
+  double latency = 0;  // seconds before it uses bandwidth
   double weight = 1;
   double cap = kUncapped;  // bytes per second
   std::uint8_t priority = 0;
-  std::uint64_t tag = 0;             // comes back to the observer
-  FlowObserver* observer = nullptr;  // of this flow; none: the engine's
+  std::uint64_t tag = 0;             // passed back to the observer
+  FlowObserver* observer = nullptr;  // this flow's observer; null: the engine's
 };
 
 struct FlowOptions {
   double tolerance = 0;
-  bool whole = false;  // every event solves all flows: slow, and what the tests compare with
+  bool whole = false;  // every event solves all flows; slow, the reference in tests
 };
 
 class FlowEngine final : public sim::EventHandler {
@@ -71,16 +71,17 @@ class FlowEngine final : public sim::EventHandler {
   FlowEngine(const FlowEngine&) = delete;
   FlowEngine& operator=(const FlowEngine&) = delete;
 
-  // Of all flows that have none of their own.
+  // Sets the observer of all flows that have none of their own.
   void observe(FlowObserver* observer) { observer_ = observer; }
   void reserve(std::size_t flows, std::size_t hops);
 
-  // From now on. Numbers of finished and cancelled flows are used again, unless they are kept.
+  // Starts a flow now. Numbers of finished and cancelled flows are reused, unless they are kept.
   FlowId start(const FlowRequest& request);
-  // It takes no bandwidth from this instant on, and is neither done nor told of. Gives the bytes
-  // that had not arrived; 0 where it had ended or been cancelled, and then nothing changes.
+  // Stops the flow's use of bandwidth at this instant; its observer is not called. Returns the
+  // bytes that had not arrived. If it had ended or been cancelled before, returns 0 and changes
+  // nothing.
   Bytes cancel(FlowId flow);
-  void set_capacity(LinkId link, BytesPerSecond capacity);  // 0: lost; flows over it stand still
+  void set_capacity(LinkId link, BytesPerSecond capacity);  // 0: lost; flows over it stop
 
   bool is_done(FlowId flow) const { return finished_[flow] >= 0; }
   sim::SimTime finish_time(FlowId flow) const { return sim::SimTime::nanoseconds(finished_[flow]); }
@@ -89,23 +90,24 @@ class FlowEngine final : public sim::EventHandler {
   std::size_t waiting() const { return waiting_; }
   sim::SimTime last_finish() const { return last_finish_; }
   std::uint64_t solves() const { return solves_; }
-  // Flow records walked so far: to advance, end, solve (once a solve) and time them, and to find
-  // who shares links with whom.
+  // Number of flow records visited so far, for advancing, ending, solving (once per solve), timing,
+  // and finding which flows share links.
   std::uint64_t visits() const { return visits_ + groups_.visits(); }
-  // 0 within rounding where the present rates are max-min fair (flow_solver.h).
+  // Returns 0 (within rounding) if the present rates are max-min fair (flow_solver.h).
   double violation() const;
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
-  // Keep the records of finished flows, for callers that ask for finish times at the end.
+  // Whether to keep the records of finished flows, for callers that ask for finish times at the
+  // end.
   void keep_finished(bool keep) { keep_finished_ = keep; }
 
  private:
   enum Kind : std::uint32_t { kActivate, kFinish, kSettle };
-  // Flows in their latency that end it at one instant.
+  // Flows whose latency ends at the same instant.
   struct Arrival {
     std::vector<FlowId> flows;
-    sim::SimTime started = sim::SimTime::never();  // the first of them
+    sim::SimTime started = sim::SimTime::never();  // earliest start among them
   };
   struct RateBefore {
     FlowId flow;
@@ -136,28 +138,29 @@ class FlowEngine final : public sim::EventHandler {
 
   sim::Kernel& kernel_;
   FlowOptions options_;
-  std::vector<double> capacity_;           // by link
-  std::vector<std::uint32_t> solver_ids_;  // links in the order flows first used them: flows that
-                                           // start together have their links together in memory
+  std::vector<double> capacity_;  // indexed by link
+  // Link numbers in order of first use, so that flows which start together have their links close
+  // together in memory.
+  std::vector<std::uint32_t> solver_ids_;
   MaxMinSolver solver_;
   FlowTable table_;
   FlowGroups groups_;
   FlowGroupId last_solved_;
-  std::vector<FlowGroupId> touched_;  // at this instant
+  std::vector<FlowGroupId> touched_;  // groups to solve at this instant
   FlowObserver* observer_ = nullptr;
-  std::vector<FlowObserver*> observers_;  // by flow; empty: no flow has its own
+  std::vector<FlowObserver*> observers_;  // indexed by flow; empty: no flow has its own observer
   std::vector<std::int64_t> finished_;    // nanoseconds; -1 while it runs
   std::vector<std::uint64_t> tags_;
-  std::map<std::int64_t, Arrival> due_;  // by the end of the latency
+  std::map<std::int64_t, Arrival> due_;  // keyed by the end of the latency
   Arrival* last_due_ = nullptr;
   std::int64_t last_due_at_ = -1;
   std::vector<std::vector<FlowId>> free_by_hops_;
-  std::vector<FlowId> cancelled_;  // at this instant: still in their groups' lists
-  std::vector<FlowId> ended_;      // room for those of an instant
+  std::vector<FlowId> cancelled_;  // cancelled at this instant: still in their groups' lists
+  std::vector<FlowId> ended_;      // reused buffer for one instant's flows
   std::vector<RateBefore> rates_before_;
   std::size_t active_ = 0;
   std::size_t waiting_ = 0;
-  std::size_t cancelled_waiting_ = 0;  // in due_ until their latency has passed
+  std::size_t cancelled_waiting_ = 0;  // cancelled flows in due_, until their latency has passed
   sim::SimTime last_finish_;
   sim::TimerId settle_timer_;
   std::uint64_t solves_ = 0;

@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Flows over bare links, started at once or later, with their finish in seconds.
+// Flows over plain links, started at once or later, with their finish times in seconds.
 struct Bench {
   sim::Kernel kernel;
   FlowEngine engine;
@@ -26,7 +26,7 @@ struct Bench {
   double finish(FlowId f) const { return engine.finish_time(f).seconds().base(); }
 };
 
-// Looks at the rates at regular instants, after they have settled.
+// Reads the rates at regular instants, after they have settled.
 struct Watcher : sim::EventHandler {
   Watcher(FlowEngine& e, sim::SimTime p) : engine(e), period(p) {}
   FlowEngine& engine;
@@ -35,7 +35,7 @@ struct Watcher : sim::EventHandler {
   int looks = 0;
   void begin(sim::Kernel& kernel) { kernel.schedule(period, sim::EventRank::settle, *this, 0, 0); }
   void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t again) override {
-    // An instant's settling may have been scheduled after this look: look behind it.
+    // The instant's settling may be scheduled after this look, so look again behind it.
     if (again == 0) {
       kernel.schedule(kernel.now(), sim::EventRank::settle, *this, 0, 1);
       return;
@@ -56,7 +56,7 @@ TEST(FlowEngine, latency_then_bandwidth) {
   EXPECT_NEAR(b.finish(f), 2.5, 1e-9);
 }
 
-// The classic: one long flow over two links, one short on each. 5/5 then the rest.
+// The classic case: one long flow over two links, one short flow on each. 5/5, then the rest.
 TEST(FlowEngine, linear_network) {
   Bench b({10.0, 10.0});
   const std::vector<LinkId> both{0, 1}, first{0}, second{1};
@@ -65,7 +65,7 @@ TEST(FlowEngine, linear_network) {
   const FlowId t = b.engine.start({.path = second, .bytes = 50});
   b.kernel.run();
   EXPECT_NEAR(b.finish(s), 5, 1e-9);   // at 5 each
-  EXPECT_NEAR(b.finish(t), 10, 1e-9);  // the long flow is held to 5 by the second link
+  EXPECT_NEAR(b.finish(t), 10, 1e-9);  // the second link limits the long flow to 5
   EXPECT_NEAR(b.finish(l), 15, 1e-9);  // 50 bytes at 5, then 50 at 10
 }
 
@@ -115,8 +115,8 @@ TEST(FlowEngine, message_to_itself_arrives_after_its_latency) {
   EXPECT_NEAR(b.finish(f), 0.5, 1e-9);
 }
 
-// Random flows over random links: every rate vector must carry the certificate of max-min fairness,
-// with weights and caps, while flows come and go.
+// Random flows over random links: every rate vector must pass the certificate of max-min fairness,
+// with weights and caps, while flows start and end.
 TEST(FlowEngine, max_min_certificate_on_random_cases) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     RandomStream random(seed, "flow-test");
@@ -200,7 +200,7 @@ struct Notes final : FlowObserver {
   }
 };
 
-TEST(FlowEngine, observer_is_told_only_of_its_flow) {
+TEST(FlowEngine, observer_is_called_only_for_its_flow) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0, 10.0});
   const std::vector<LinkId> first{0}, second{1};
@@ -210,7 +210,7 @@ TEST(FlowEngine, observer_is_told_only_of_its_flow) {
   engine.start({.path = first, .bytes = 25, .latency = 3, .tag = 2});
   engine.start({.path = second, .bytes = 40, .tag = 3});
   kernel.run();
-  // Alone from 1 s to 3 s, in halves until 8 s, alone again.
+  // Alone from 1 s to 3 s, shared in halves until 8 s, alone again.
   EXPECT_THAT(mine.lines,
               ElementsAre("rate 1 10 at 1", "rate 1 5 at 3", "rate 1 10 at 8", "done 1 at 13"));
   EXPECT_THAT(everybodys.lines, ElementsAre("done 3 at 4", "done 2 at 8"));
@@ -242,18 +242,18 @@ TEST(FlowEngine, cancelled_flow_frees_its_share_and_never_completes) {
   kernel.run(sim::SimTime::from(seconds(2)));
   EXPECT_NEAR(engine.cancel(gone).base(), 90, 1e-6);
   EXPECT_NEAR(engine.cancel(waits).base(), 30, 1e-6);
-  EXPECT_EQ(engine.cancel(gone), Bytes());  // again: nothing
+  EXPECT_EQ(engine.cancel(gone), Bytes());  // cancelling again does nothing
   EXPECT_EQ(engine.active(), 1u);
   EXPECT_EQ(engine.waiting(), 0u);
   kernel.run();
   EXPECT_NEAR(engine.finish_time(stays).seconds().base(), 7, 1e-9);  // 10 bytes at 5, 50 at 10
   EXPECT_FALSE(engine.is_done(gone));
   EXPECT_FALSE(engine.is_done(waits));
-  EXPECT_EQ(engine.cancel(stays), Bytes());  // done: nothing
+  EXPECT_EQ(engine.cancel(stays), Bytes());  // already finished: does nothing
   EXPECT_THAT(notes.lines, ElementsAre("rate 1 5 at 0"));
 }
 
-// Flows that are cancelled while they are told of, whose numbers are taken again at once.
+// Flows that are cancelled during an observer's call, and whose numbers are reused at once.
 TEST(FlowEngine, observer_may_cancel_and_start_inside_a_call) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
@@ -310,8 +310,8 @@ struct Steps {
   double finish(FlowId f) const { return engine.finish_time(f).seconds().base(); }
 };
 
-// Alone at 10 until 2 s, then in halves until the second ends at 7 s. Of the first's end, which
-// was to be at 10 s, nothing is left.
+// Alone at 10 until 2 s, then halves until the second ends at 7 s. The first's planned end at 10 s
+// has no effect.
 TEST(FlowEngine, arrival_delays_flows_that_share_its_link) {
   Steps s({10});
   const FlowId first = s.engine.start({.path = s.one, .bytes = 100});
@@ -362,7 +362,8 @@ TEST(FlowEngine, finished_flow_ids_are_reused) {
   EXPECT_GT(s.engine.start({.path = s.one, .bytes = 10}), c) << "kept from now on";
 }
 
-// A number whose last flow was cancelled is as good as new: it waits, runs and is cancelled itself.
+// A number whose last flow was cancelled can be reused: the new flow waits, runs and can be
+// cancelled.
 TEST(FlowEngine, id_of_a_cancelled_flow_is_reused) {
   Steps s({10});
   s.engine.keep_finished(false);
@@ -395,7 +396,7 @@ TEST(FlowEngine, higher_priority_flow_goes_first) {
   EXPECT_NEAR(s.finish(less), 10, 1e-9);
 }
 
-// It begins after its latency: at 4 s it has run for three.
+// It starts after its latency: at 4 s it has run for three.
 TEST(FlowEngine, cancelled_capped_flow_without_links_keeps_what_it_sent) {
   Steps s({10});
   const FlowId bare = s.engine.start({.path = {}, .bytes = 100, .latency = 1, .cap = 10});
@@ -441,7 +442,7 @@ TEST(FlowEngine, blocked_flow_schedules_no_event) {
   ASSERT_EQ(s.kernel.pending(), 0U);
   EXPECT_FALSE(s.engine.is_done(stuck));
   EXPECT_EQ(s.engine.rate(stuck).base(), 0);
-  // One that shares its second link has all of it, also where completions are gathered.
+  // A flow that shares its second link gets all of it, even with batched completions.
   Steps t({0, 10}, {.tolerance = 0.01});
   t.engine.start({.path = t.two, .bytes = 10});
   const FlowId moves = t.engine.start({.path = t.other, .bytes = 20});
@@ -450,8 +451,8 @@ TEST(FlowEngine, blocked_flow_schedules_no_event) {
   EXPECT_NEAR(t.finish(moves), 2, 1e-9);
 }
 
-// With a tolerance of a tenth: the span is 10 s, so the second ends within one second of the first
-// and both are told of at the later's end.
+// With a tolerance of a tenth: the span is 10 s, so the second ends within one second of the first,
+// and both are reported at the later end.
 TEST(FlowEngine, completions_within_the_tolerance_are_reported_together) {
   Steps s({10, 10}, {.tolerance = 0.1});
   const FlowId first = s.engine.start({.path = s.one, .bytes = 92});
@@ -459,7 +460,7 @@ TEST(FlowEngine, completions_within_the_tolerance_are_reported_together) {
   RateNotes notes;
   s.engine.observe(&notes);
   s.kernel.run();
-  // In halves until 18.4 s; then the second alone: 8 bytes more at its old rate.
+  // Halves until 18.4 s; then the second alone: 8 bytes more than at its old rate.
   EXPECT_NEAR(s.finish(first), 18.4, 1e-6);
   EXPECT_NEAR(s.finish(second), 20, 1e-6);
   EXPECT_EQ(notes.done, 2);

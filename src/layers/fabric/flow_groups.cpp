@@ -61,7 +61,7 @@ FlowGroupId FlowGroups::begin(FlowTable& table, std::vector<std::uint32_t> flows
   return id;
 }
 
-// All of it but its list of flows, which the caller has copied.
+// Merges everything except the list of flows, which the caller has copied.
 void FlowGroups::absorb(const FlowTable& table, FlowGroupId host, FlowGroupId id) {
   FlowGroup& group = (*this)[host];
   const FlowGroup& other = (*this)[id];
@@ -79,7 +79,7 @@ FlowGroupId FlowGroups::join(const FlowTable& table, FlowGroupId begun,
   if (met.empty()) return begun;
   const std::size_t came = (*this)[begun].flows.size();
   std::size_t undivided = 0;
-  FlowGroupId host = begun;  // the largest: the labels of its links stay
+  FlowGroupId host = begun;  // the largest; its links keep their labels
   for (const FlowGroupId id : met) {
     const FlowGroup& group = (*this)[id];
     if (!group.is_component) undivided += group.flows.size();
@@ -115,8 +115,8 @@ std::uint32_t FlowGroups::root_of(std::uint32_t link) {
   return link;
 }
 
-// Joins the links of each flow's path; gives the number of sets that are left, where a flow without
-// a link is one.
+// Joins the links of each flow's path; returns the number of sets that remain, counting a flow
+// without a link as one.
 std::size_t FlowGroups::unite(const FlowTable& table, std::span<const std::uint32_t> flows) {
   ++division_;
   visits_ += flows.size();

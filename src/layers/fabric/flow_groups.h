@@ -1,17 +1,17 @@
-// Active flows in groups that can be solved alone: no flow shares a link with one of another group.
+// Active flows in groups that can be solved separately: flows of different groups share no link.
 //
 // The smallest such groups are the components of the graph whose nodes are flows and whose edges
-// are shared links. A group here holds one component or several, and is divided into its components
+// are shared links. A group here holds one or more components, and is divided into its components
 // only when that pays:
-//  - Flows that begin at one instant and meet no other are one group; most end at one instant too.
-//    It is divided at the first event that concerns a part of it.
-//  - Flows that meet groups make one of them and of themselves. All of it is solved now, but for
-//    parts of groups that were not divided yet; where these are more than the flows that came, what
-//    comes out is divided at once, else like the others.
-//  - Where flows leave, a component may fall apart; a group is divided again when a quarter of
-//    its flows have left since the last time. Until then it may be larger than need be.
-// Dividing walks the group's flows once: union-find over their links. So an event costs the solve
-// of what it touched and, spread over the departures, a constant share more.
+//  - Flows that begin at one instant and share no link with others form one group; most end at one
+//    instant too. It is divided at the first event that concerns a part of it.
+//  - Flows that share links with existing groups are merged with them, and the whole is solved
+//    now, except for parts of groups that were not divided yet. If those parts have more flows
+//    than have just arrived, the merged group is divided at once, otherwise later.
+//  - When flows leave, a component may fall apart. A group is divided again when a quarter of its
+//    flows have left since the last time; until then it may be larger than necessary.
+// Dividing visits the group's flows once: union-find over their links. So an event costs the solve
+// of the flows it affects and, averaged over the departures, a constant share more.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,19 @@ namespace orrery::fabric {
 
 struct FlowGroup {
   std::vector<std::uint32_t> flows;
-  sim::SimTime advanced_to;  // FlowState::remaining is as of this instant
-  sim::SimTime began;        // the earliest start of its flows
+  sim::SimTime advanced_to;  // FlowState::remaining is valid at this instant
+  sim::SimTime began;        // earliest start of its flows
   sim::TimerId next_finish;
-  std::uint32_t left = 0;     // flows that went since it was last divided
-  bool is_component = false;  // was one when it was last divided
-  bool is_fresh = false;      // made at this instant, to be divided later
-  bool has_grown = true;      // since it was last solved
-  bool is_touched = false;    // to be solved at the end of this instant
+  std::uint32_t left = 0;     // flows that left since it was last divided
+  bool is_component = false;  // was a single component when last divided
+  bool is_fresh = false;      // created at this instant, to be divided later
+  bool has_grown = true;      // gained flows since it was last solved
+  bool is_touched = false;    // must be solved at the end of this instant
   bool has_cancelled = false;
   bool is_met = false;
 };
 
-// A group that is gone has a number that names none.
+// Identifies a group; the number of a removed group refers to none.
 struct FlowGroupId {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
@@ -48,28 +48,30 @@ struct FlowGroupId {
 
 class FlowGroups {
  public:
-  FlowGroups() { slots_.emplace_back().generation = 1; }  // slot 0 is nobody's
+  FlowGroups() { slots_.emplace_back().generation = 1; }  // slot 0 is never used
 
-  void add_link() { labels_.emplace_back(), sets_.emplace_back(); }  // in the solver's order
+  // In the solver's order of links.
+  void add_link() { labels_.emplace_back(), sets_.emplace_back(); }
 
   bool is_living(FlowGroupId id) const { return slots_[id.slot].generation == id.generation; }
   FlowGroup& operator[](FlowGroupId id) { return slots_[id.slot].group; }
-  // The group whose flows take this link; after they have left it, it may be named still.
+  // Returns the group whose flows use this link; after they have left, it may be stale.
   FlowGroupId of_link(std::uint32_t link) const { return labels_[link]; }
   std::vector<FlowGroupId> all() const;
 
-  // Begins a group of these flows, now active, and gives it; `met` are the groups that share a link
-  // with them, each once, as yet untouched.
+  // Creates a group of these flows, which are now active, and returns it. `met` receives the groups
+  // that share a link with them, each once, not yet merged.
   FlowGroupId begin(FlowTable& table, std::vector<std::uint32_t> flows,
                     std::vector<FlowGroupId>& met);
-  // Joins the groups met to the one begun. All but the largest end, and that one is given; those
-  // that came are the last in its list.
+  // Merges the groups in `met` with the new one. Only the largest survives and is returned; the
+  // flows that arrived are last in its list.
   FlowGroupId join(const FlowTable& table, FlowGroupId begun, const std::vector<FlowGroupId>& met);
-  // Its components, in the order of their first flows; the group itself where it is one.
+  // Returns its components, in the order of their first flows; the group itself if it is a single
+  // one.
   std::vector<FlowGroupId> divide(const FlowTable& table, FlowGroupId id);
   void remove(FlowGroupId id);
 
-  // Flows walked by the calls above.
+  // Number of flows visited by the calls above.
   std::uint64_t visits() const { return visits_; }
 
  private:
@@ -77,7 +79,7 @@ class FlowGroups {
     FlowGroup group;
     std::uint32_t generation = 0;
   };
-  // A link's place in the union-find of one division.
+  // A link's entry in the union-find of one division.
   struct LinkSet {
     std::uint32_t parent = 0;
     std::uint32_t stamp = 0;
@@ -91,8 +93,8 @@ class FlowGroups {
 
   std::deque<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<FlowGroupId> labels_;  // by link
-  std::vector<LinkSet> sets_;        // by link
+  std::vector<FlowGroupId> labels_;  // indexed by link
+  std::vector<LinkSet> sets_;        // indexed by link
   std::uint32_t division_ = 0;
   std::uint64_t visits_ = 0;
 };

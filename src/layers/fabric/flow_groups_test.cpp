@@ -1,4 +1,4 @@
-// Solving only what an event touched, against solving everything; cancelling; observers.
+// Solving only what an event affects, compared with solving everything; cancelling; observers.
 #include "layers/fabric/flow_groups.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A job that all-reduces by two rings, one each way, over the hosts of one leaf: a step sends a
-// part from every host to both neighbours and the next begins when all have arrived.
+// A job that all-reduces over two rings, one in each direction, over the hosts of one leaf: in a
+// step every host sends a part to both neighbours, and the next step begins when all have arrived.
 class RingJob final : public sim::EventHandler, public FlowObserver {
  public:
   RingJob(FlowEngine& engine, const FabricGraph& graph, Router& router, int leaf, int hosts,
@@ -60,7 +60,7 @@ struct Rings {
   std::uint64_t visits = 0;
 };
 
-// Jobs of unlike sizes that begin at unlike times, from `begin` on.
+// Jobs of different sizes that begin at different times, from `begin` on.
 Rings run_rings(int jobs, sim::SimTime begin, Seconds length, FlowOptions options) {
   constexpr int kHosts = 4;
   const FabricGraph graph = build_tree({.hosts_per_leaf = kHosts,
@@ -83,9 +83,9 @@ Rings run_rings(int jobs, sim::SimTime begin, Seconds length, FlowOptions option
   return out;
 }
 
-// 1,024 jobs on leaves of their own: an event re-solves its own job's flows and no other's.
+// 1,024 jobs on separate leaves: an event solves only its own job's flows again.
 TEST(FlowGroups, thousand_rings_are_solved_separately) {
-  const Seconds length = microseconds(45);  // all begin, some dozen steps end
+  const Seconds length = microseconds(45);  // all begin, and some dozen steps end
   const Rings apart = run_rings(1024, sim::SimTime(), length, {});
   const Rings whole = run_rings(1024, sim::SimTime(), length, {.whole = true});
   std::size_t ended = 0;
@@ -97,7 +97,7 @@ TEST(FlowGroups, thousand_rings_are_solved_separately) {
   RecordProperty("visits_whole", std::to_string(whole.visits));
 }
 
-// The same steps a year and more after the clock began last as long, to the nanosecond.
+// The same steps, more than a year after the clock's start, take equally long to the nanosecond.
 TEST(FlowGroups, times_are_exact_after_a_simulated_year) {
   const sim::SimTime late = sim::SimTime::from(days(1000));
   const Rings now = run_rings(8, sim::SimTime(), seconds(1), {});
@@ -111,7 +111,7 @@ TEST(FlowGroups, times_are_exact_after_a_simulated_year) {
   }
 }
 
-// Does the same random things to an engine: starts, cancels, loses and mends links.
+// Does the same random things to an engine: starts, cancels, and loses and repairs links.
 class Mischief final : public sim::EventHandler {
  public:
   Mischief(FlowEngine& engine, std::uint64_t seed) : engine_(engine), random_(seed, "mischief") {}
@@ -134,7 +134,7 @@ class Mischief final : public sim::EventHandler {
   double cancelled_bytes = 0;
 
  private:
-  // Links lie in a row and a flow takes a few neighbours, so components grow, meet and fall apart.
+  // Links form a row and a flow uses a few neighbours, so components grow, merge and split.
   void start() {
     std::vector<LinkId> path;
     const std::uint64_t first = random_.below(kLinks), hops = random_.below(4);
@@ -172,7 +172,7 @@ Outcome after_mischief(std::uint64_t seed, FlowOptions options) {
   return out;
 }
 
-// Any difference would be a flow that kept a rate it should not have.
+// Any difference would mean that a flow kept a rate that it should not have.
 TEST(FlowGroups, separate_and_whole_solutions_agree) {
   std::uint64_t apart_visits = 0, whole_visits = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -189,7 +189,7 @@ TEST(FlowGroups, separate_and_whole_solutions_agree) {
   EXPECT_LT(2 * apart_visits, whole_visits);
 }
 
-// The groups alone: three flows in a row of links, and what is left when the middle one goes.
+// The groups alone: three flows on a row of links, and what remains when the middle one ends.
 TEST(FlowGroups, groups_split_when_their_link_is_lost) {
   FlowTable table;
   table.paths = {0, 1, 1, 2, 2, 3};

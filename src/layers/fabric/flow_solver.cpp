@@ -6,15 +6,15 @@
 namespace orrery::fabric {
 namespace {
 
-// Levels this close are one level: sums of the same rates in another order differ by less.
+// Levels closer than this are equal: sums of the same rates in another order differ by less.
 constexpr double kSameLevel = 1e-12;
-// Below this share of the indexed flows the index holds too many finished ones.
+// If less than this share of the indexed flows is still active, the index is rebuilt.
 constexpr double kWorthKeeping = 0.7;
-// A round that freezes fewer than one flow in so many leaves the rest to the heap.
+// If a round freezes fewer than one flow in this many, the heap handles the rest.
 constexpr std::size_t kLeastShare = 8;
-// Traffic on which the first round froze little is like that for a while.
+// If the first round froze few flows, rounds are skipped for this many solves.
 constexpr int kSkippedSolves = 32;
-// Flows between asking memory for a record and using it.
+// Flows between prefetching a record and using it.
 constexpr std::uint32_t kAhead = 8;
 
 }  // namespace
@@ -50,7 +50,7 @@ void MaxMinSolver::count_flows(const FlowTable& table, std::span<const std::uint
   for (const std::uint32_t f : flows) {
     const double w = weighted ? table.weights[f] : 1;
     const bool is_capped = has_caps && table.caps[f] < kUncapped;
-    frozen_[f] = table.flows[f].hops == 0 && !is_capped;  // nothing holds it: it is left alone
+    frozen_[f] = table.flows[f].hops == 0 && !is_capped;  // limited by nothing, so left alone
     for (const std::uint32_t l : table.path(f)) {
       LinkState& link = links_[l];
       if (link.count == 0) {
@@ -69,7 +69,8 @@ void MaxMinSolver::count_flows(const FlowTable& table, std::span<const std::uint
   std::sort(capped_.begin(), capped_.end(), std::greater<>());
 }
 
-// Flows of each link, one run a link; of all flows, frozen ones too: the index outlives this solve.
+// Indexes the flows of each link, one run per link; frozen ones too, because the index outlives
+// this solve.
 void MaxMinSolver::index_flows(const FlowTable& table, std::span<const std::uint32_t> flows) {
   for (const std::uint32_t l : touched_) index_count_[l] = 0;
   for (const std::uint32_t f : flows) {
@@ -100,7 +101,7 @@ void MaxMinSolver::freeze(FlowTable& table, std::uint32_t flow, double rate) {
   }
 }
 
-// Flows whose cap lies at or below the level; each freezes at its cap.
+// Freezes, at its cap, each flow whose cap is at or below the level.
 void MaxMinSolver::freeze_capped(FlowTable& table, double level) {
   while (!capped_.empty() && capped_.back().first <= level) {
     const std::uint32_t f = capped_.back().second;
@@ -109,7 +110,7 @@ void MaxMinSolver::freeze_capped(FlowTable& table, double level) {
   }
 }
 
-// Each pending flow votes for the links of its path whose level is its lowest.
+// Each pending flow votes for the links of its path that have its lowest level.
 void MaxMinSolver::vote(const FlowTable& table) {
   for (const std::uint32_t l : open_) {
     level_[l] = links_[l].current();
@@ -124,12 +125,12 @@ void MaxMinSolver::vote(const FlowTable& table) {
   }
 }
 
-// Freezes the flows of every link on which all agree that it is their lowest; true where that was
-// worth a pass over the flows.
+// Freezes the flows of every link that is the lowest for all of its flows. Returns true if that
+// froze enough flows to justify another round.
 bool MaxMinSolver::freeze_round(FlowTable& table) {
   vote(table);
-  // Marked before any flow leaves: counts change while flows freeze. No flow that is left passes a
-  // link that is not open.
+  // Links are marked before any flow freezes, because counts change as flows freeze. The remaining
+  // flows use only open links.
   for (const std::uint32_t l : open_) {
     if (agree_[l] != links_[l].count) level_[l] = -1;
   }
@@ -153,7 +154,7 @@ void MaxMinSolver::freeze_link(FlowTable& table, std::uint32_t l, double level) 
   LinkState& link = links_[l];
   const std::uint32_t end = index_begin_[l] + index_count_[l];
   for (std::uint32_t at = index_begin_[l]; at < end && link.count > 0; ++at) {
-    // A receiver's flows lie far apart: ask for the record, then for its path, some flows ahead.
+    // The flows of one receiver are far apart in memory: prefetch the record, and later its path.
     if (at + 2 * kAhead < end) __builtin_prefetch(&table.flows[index_[at + 2 * kAhead]]);
     if (at + kAhead < end) {
       __builtin_prefetch(&table.paths[table.flows[index_[at + kAhead]].path_begin]);
@@ -164,7 +165,8 @@ void MaxMinSolver::freeze_link(FlowTable& table, std::uint32_t l, double level) 
   link.count = 0;
 }
 
-// Link by link in the order of their levels. An entry may be stale: the level has risen since.
+// Freezes link by link in order of their levels. A heap entry may be stale if the level has risen
+// since.
 void MaxMinSolver::drain_heap(FlowTable& table) {
   const auto later = [](const Candidate& a, const Candidate& b) { return a.after(b); };
   heap_.clear();
@@ -192,7 +194,7 @@ void MaxMinSolver::drain_heap(FlowTable& table) {
 void MaxMinSolver::solve_class(FlowTable& table, std::span<const std::uint32_t> flows) {
   count_flows(table, flows);
   pending_.assign(flows.begin(), flows.end());
-  // Rounds know no caps; the heap does.
+  // The rounds do not handle caps; the heap does.
   if (capped_.empty() && --skip_rounds_ < 0) {
     open_.assign(touched_.begin(), touched_.end());
     bool first = true;
@@ -208,7 +210,8 @@ void MaxMinSolver::solve_class(FlowTable& table, std::span<const std::uint32_t> 
 
 void MaxMinSolver::solve(FlowTable& table, std::span<const std::uint32_t> active, bool grown) {
   ++epoch_;
-  // Between solves all are marked: flows of the index that are no longer listed are passed over.
+  // Between solves all are marked as frozen, so flows of the index that are no longer listed are
+  // skipped.
   frozen_.resize(table.flows.size(), 1);
   if (!table.has_priorities) {
     const auto indexed = static_cast<double>(indexed_flows_);
@@ -252,7 +255,7 @@ double max_min_violation(const FlowTable& table, std::span<const std::uint32_t> 
     double gain = std::numeric_limits<double>::infinity();
     for (const std::uint32_t l : table.path(f)) {
       const double spare = (capacities[l] - used[l]) / std::max(1.0, capacities[l]);
-      // On a full link it could gain only from a flow with more per weight.
+      // On a full link a flow could gain only from flows with a higher rate per weight.
       const double unfair = highest[l] > 0 ? 1 - per_weight / highest[l] : 0;
       gain = std::min(gain, std::max(spare, unfair));
     }

@@ -51,7 +51,7 @@ TEST(FlowSolver, max_min_rates_respect_weights_caps_and_priorities) {
   EXPECT_THAT(solved(solver, t, {0, 1, 2, 3}), ElementsAre(2, 6, 4, 0)) << "nothing holds the last";
   t.caps = {kUncapped, 1, kUncapped, kUncapped};
   EXPECT_THAT(solved(solver, t, {0, 1, 2}), ElementsAre(11, 1, 9));
-  // A class above takes what it can, caps and all; the one below has what is left.
+  // A higher class takes what it can, including caps; the lower class gets what is left.
   t.caps = {kUncapped, 4, kUncapped, kUncapped};
   t.has_priorities = true;
   t.flows[1].priority = 7;
@@ -66,7 +66,7 @@ TEST(FlowSolver, max_min_rates_respect_weights_caps_and_priorities) {
   EXPECT_EQ(solver.capacities(), (std::vector<double>{0, 10}));
 }
 
-// How far given rates are from fair, link 0 of 12 and link 1 of half a byte.
+// Returns how far given rates are from fair, with link 0 of 12 and link 1 of half a byte.
 TEST(FlowSolver, violation_measures_unfairness) {
   FlowTable t = rows_of_links({{0}, {0}, {1}, {}});
   const std::vector<double> capacities{12, 0.5};

@@ -37,7 +37,7 @@ void add_endpoints(FabricGraph& g, int per_plane) {
   }
 }
 
-// Leaf and place of every endpoint of one plane, by the units of the topology.
+// Assigns every endpoint of one plane its leaf and position, by the units of the topology.
 void place_endpoints(TreeLayout& tree, const Topology& t) {
   // Plain trees and single switches fill their leaves in the order of endpoints.
   const bool by_endpoint = t.spec.kind == catalog::TopologyKind::fat_tree ||
@@ -88,7 +88,7 @@ TreeLayout layout_of(const Topology& t) {
   return tree;
 }
 
-// Switches and cables of one plane below the layout's numbers.
+// Adds the switches and cables of one plane, using the layout's numbers.
 void wire_tree(FabricGraph& g, TreeLayout& tree, int plane, const Wire& wire) {
   const auto leaves = static_cast<int>(tree.group_of_leaf.size());
   const int spines = tree.groups.back().first_spine + tree.groups.back().spines;
@@ -125,7 +125,7 @@ void build_torus(FabricGraph& g, const Topology& t, const Wire& wire) {
   for (const int k : g.torus) {
     for (int v = 0; v < g.endpoints; ++v) {
       const int place = v / stride % k;
-      // A ring of two is one cable; the far end of it adds none.
+      // A ring of two is one cable, so its far end adds none.
       if (k < 2 || (k == 2 && place == 1)) continue;
       add_cable(g, v, v + (place + 1 == k ? -(k - 1) : 1) * stride, wire);
     }
@@ -137,7 +137,7 @@ void build_dragonfly(FabricGraph& g, const Topology& t, const Wire& wire) {
   const int h = t.dragonfly_h, a = 2 * h, groups = t.dragonfly_groups;
   add_endpoints(g, t.spec.nodes * t.spec.rails);
   const VertexId router0 = add_vertices(g, VertexKind::router, groups * a, 0);
-  // Endpoints spread evenly: the last group need not be full.
+  // Endpoints are spread evenly; the last group need not be full.
   for (int e = 0; e < g.endpoints; ++e) add_cable(g, e, router0 + e / h % (groups * a), wire);
   for (int group = 0; group < groups; ++group) {
     for (int i = 0; i < a; ++i) {
@@ -146,8 +146,8 @@ void build_dragonfly(FabricGraph& g, const Topology& t, const Wire& wire) {
       }
     }
   }
-  // Global ports of a group are dealt to the other groups in turn; each pair is wired once, from
-  // the lower group, port by port.
+  // The global ports of a group are assigned to the other groups in turn. Each pair is wired once,
+  // from the lower group, port by port.
   std::vector<int> used(static_cast<std::size_t>(groups), 0);
   const int rounds = a * h / std::max(1, groups - 1);
   for (int round = 0; round < std::max(1, rounds); ++round) {
@@ -162,7 +162,8 @@ void build_dragonfly(FabricGraph& g, const Topology& t, const Wire& wire) {
   }
 }
 
-// Each accelerator with one fat link to its domain's switch: chips are equal and used evenly.
+// Connects each accelerator with one fat link to its domain's switch: the chips are equal and used
+// evenly.
 void add_node_switches(FabricGraph& g, int nodes, int per_node, const Wire& wire) {
   const VertexId first = add_vertices(g, VertexKind::node_switch, nodes, 0);
   g.first_scaleup_link = static_cast<LinkId>(g.links.size());

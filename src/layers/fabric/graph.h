@@ -1,12 +1,13 @@
-// A network as wires: vertices, cables of two directed links, and what a router must know of trees.
+// A network as wires: vertices, cables of two directed links, and the tree structure that routers
+// need.
 //
 // Endpoints are vertices 0 .. endpoints-1, in the order (node, rail, plane); switches follow, node
-// switches (NVLink) last. Cable c has links 2c (the way it was added: up) and 2c+1 (back: down).
-// In a tree, leaf l has `uplinks` cables; its cable j goes to spine j mod S of its group. The
-// uplinks of all spines are numbered through (x); number x goes to core x mod C, which reaches
-// every group evenly and, where a group has as many uplinks as there are cores, is the standard
-// k-ary wiring. Built from a Topology (so that the bill and the flows are of one object), from a
-// plain shape, or from an edge list.
+// switches (NVLink) last. Cable c has links 2c (the direction in which it was added: up) and 2c+1
+// (back: down). In a tree, leaf l has `uplinks` cables; its cable j goes to spine j mod S of its
+// group. The uplinks of all spines are numbered consecutively (x); number x goes to core x mod C,
+// which reaches every group evenly. If a group has as many uplinks as there are cores, this is the
+// standard k-ary wiring. Built from a Topology (so that the bill and the flows describe the same
+// object), from a plain shape, or from an edge list.
 #pragma once
 
 #include <cstdint>
@@ -48,16 +49,16 @@ struct TreeLayout {
     int first_spine = 0;
     int spines = 0;
     int spine_uplinks = 0;
-    std::int64_t first_uplink = 0;  // number x of its first spine uplink
+    std::int64_t first_uplink = 0;  // number x of the first uplink of its spines
     std::int64_t uplinks() const { return std::int64_t{spines} * spine_uplinks; }
   };
   std::vector<Group> groups;
-  std::vector<int> leaf_of;      // by endpoint / planes
-  std::vector<int> position_of;  // of the endpoint among all, leaf by leaf: D-mod-K's destination
+  std::vector<int> leaf_of;      // indexed by endpoint / planes
+  std::vector<int> position_of;  // rank among all endpoints, leaf by leaf: D-mod-K's destination
   std::vector<int> group_of_leaf;
-  int uplinks = 0;  // of a leaf
+  int uplinks = 0;  // per leaf
   int cores = 0;
-  LinkId first_node_link = 0;  // of endpoint position 0 .. by endpoint/planes: up link 2i
+  LinkId first_node_link = 0;  // up link of the plane's first endpoint; the next is at + 2
   LinkId first_leaf_link = 0;
   LinkId first_spine_link = 0;
 
@@ -68,18 +69,18 @@ struct TreeLayout {
 
 struct FabricGraph {
   std::vector<VertexKind> kinds;
-  std::vector<std::int32_t> numbers;  // of a vertex within its kind and plane
+  std::vector<std::int32_t> numbers;  // the vertex's number within its kind and plane
   std::vector<std::uint8_t> planes_of;
   std::vector<GraphLink> links;
   int endpoints = 0;
   int planes = 1;
-  int rails = 1;                   // endpoints of a node, per plane
-  std::vector<TreeLayout> trees;   // one a plane; empty where routes are searched
-  std::vector<int> torus;          // sizes, where it is one
-  LinkId first_scaleup_link = -1;  // of endpoint 0's cable to its node switch; -1: none
-  std::vector<std::string> names;  // of an edge list's vertices
+  int rails = 1;                   // endpoints per node and plane
+  std::vector<TreeLayout> trees;   // one per plane; empty if routes are searched
+  std::vector<int> torus;          // sizes, if it is a torus
+  LinkId first_scaleup_link = -1;  // endpoint 0's cable to its node switch; -1: none
+  std::vector<std::string> names;  // the vertices' names in an edge list
 
-  // Adjacency: links that leave v.
+  // Adjacency: the links that leave v.
   std::vector<std::int32_t> out_begin;
   std::vector<LinkId> out_links;
 
@@ -93,7 +94,7 @@ struct FabricGraph {
 };
 
 struct GraphOptions {
-  BytesPerSecond scaleup_rate;  // above 0: endpoints of a node are joined by a node switch
+  BytesPerSecond scaleup_rate;  // if above 0, a node switch joins the endpoints of a node
   Seconds scaleup_latency = nanoseconds(500);
 };
 
@@ -102,8 +103,8 @@ void index_links(FabricGraph& graph);
 
 FabricGraph build_graph(const Topology& topology, const GraphOptions& options = {});
 
-// A plain tree by its sizes, for studies that count switches otherwise than a catalog part does:
-// groups x leaves_per_group x hosts_per_leaf endpoints; spines_per_group divides leaf_uplinks.
+// A plain tree by its sizes, for studies whose switch sizes are not those of a catalog part: groups
+// x leaves_per_group x hosts_per_leaf endpoints; spines_per_group divides leaf_uplinks.
 struct TreeShape {
   int hosts_per_leaf = 32;
   int leaves_per_group = 32;

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using Wires = std::vector<std::pair<VertexId, VertexId>>;
 
-// Every cable by its two ends, as it was laid; both directions are there.
+// Returns every cable by its two ends, in the order laid; both directions exist.
 Wires wires_of(const FabricGraph& g, std::size_t from = 0) {
   Wires all;
   for (std::size_t l = from; l + 1 < g.links.size(); l += 2) {
@@ -37,7 +37,7 @@ TEST(Graph, torus_wiring) {
   EXPECT_EQ(g.out(0).size(), 3U);
 }
 
-// h = 1: two routers a group, an endpoint on each; three groups, one cable between any two.
+// h = 1: two routers per group, an endpoint on each; three groups, one cable between any two.
 TEST(Graph, dragonfly_wiring) {
   const FabricGraph g =
       graph_of({.kind = catalog::TopologyKind::dragonfly, .nodes = 6, .rails = 1, .radix = 4});
@@ -57,11 +57,11 @@ TEST(Graph, dragonfly_wiring) {
   EXPECT_EQ(g.vertex_name(7), "router 1");
 }
 
-// h = 2: four routers a group and eight global ports; two groups share all eight.
+// h = 2: four routers per group and eight global ports; two groups share all eight.
 TEST(Graph, two_dragonfly_groups_share_all_global_ports) {
   const FabricGraph g =
       graph_of({.kind = catalog::TopologyKind::dragonfly, .nodes = 10, .rails = 1, .radix = 8});
-  // Two endpoints a router; 2 x 6 cables inside the groups; then port by port between them.
+  // Two endpoints per router; 2 x 6 cables inside the groups; then port by port between them.
   const Wires all = wires_of(g);
   ASSERT_EQ(all.size(), 10U + 12 + 8);
   EXPECT_EQ(all[9], (std::pair{9, 10 + 4}));
@@ -160,7 +160,7 @@ TEST(Graph, scale_up_domain_is_a_star) {
   EXPECT_EQ(g.first_scaleup_link, 0);
 }
 
-// A ring of two is one cable, of three three, of one none.
+// A ring of two is one cable, a ring of three has three, a ring of one none.
 TEST(Graph, torus_has_a_ring_per_dimension) {
   const auto cables = [](std::vector<int> torus, int nodes) {
     return build_graph(*make_topology({.kind = catalog::TopologyKind::torus,

@@ -49,28 +49,28 @@ std::vector<RoceFinding> check_roce(const RoceSettings& s) {
     const char* fix;
   };
   static constexpr std::array<Item, 7> kItems = {{
-      {&RoceSettings::pfc_on_every_hop, "roce.pfc-every-hop", "PFC is not on for every hop",
-       "one hop without it drops RDMA packets, and go-back-N resends whole windows",
-       "turn on PFC for the RDMA class on NICs and all switch ports"},
+      {&RoceSettings::pfc_on_every_hop, "roce.pfc-every-hop", "PFC is not enabled on every hop",
+       "a hop without PFC drops RDMA packets, and go-back-N resends whole windows",
+       "enable PFC for the RDMA class on NICs and all switch ports"},
       {&RoceSettings::pfc_on_one_class_only, "roce.pfc-one-class",
-       "PFC is on for more than the RDMA class",
-       "pauses of other traffic then stop RDMA, and headroom is needed twice",
-       "turn on PFC for one priority only"},
+       "PFC is enabled for more than the RDMA class",
+       "pauses caused by other traffic then stop RDMA too, and each class needs its own headroom",
+       "enable PFC for one priority only"},
       {&RoceSettings::ecn_below_pfc, "roce.ecn", "ECN does not mark below the PFC threshold",
-       "without marks senders never slow down, and PFC becomes the congestion control",
+       "without marks senders do not slow down, and PFC becomes the congestion control",
        "set Kmin and Kmax below Xoff on every switch"},
       {&RoceSettings::own_queue, "roce.own-queue", "RDMA has no queue of its own",
-       "TCP fills the shared queue and RDMA is paused for it",
+       "TCP fills the shared queue, and RDMA is paused because of it",
        "map the RDMA class to its own queue and CNPs to a strict one"},
       {&RoceSettings::hash_spread, "roce.hash-spread", "large flows are hashed onto single links",
-       "few large flows collide: a permutation gets about half the wire",
-       "use 4 or more queue pairs a connection, packet spraying or adaptive routing"},
+       "a few large flows collide: a permutation gets about half the wire rate",
+       "use 4 or more queue pairs per connection, packet spraying or adaptive routing"},
       {&RoceSettings::watchdog, "roce.watchdog", "no PFC watchdog",
-       "a NIC that pauses without end stops its whole tree",
-       "turn on the PFC watchdog on switch ports"},
+       "a NIC that keeps sending pauses stops every switch on the paths to it",
+       "enable the PFC watchdog on switch ports"},
       {&RoceSettings::headroom, "roce.headroom", "buffer headroom is not checked",
-       "headroom too small for rate and cable drops packets despite PFC",
-       "size it: 2 B (cable / v) + B response + 2 MTU a port and class"},
+       "if headroom is too small for rate and cable length, packets are dropped despite PFC",
+       "size it: 2 B (cable / v) + B response + 2 MTU per port and class"},
   }};
   std::vector<RoceFinding> out;
   for (const Item& item : kItems) {
@@ -78,7 +78,7 @@ std::vector<RoceFinding> check_roce(const RoceSettings& s) {
     if (answer == Answer::yes) continue;
     out.push_back(
         {item.rule, answer == Answer::no,
-         answer == Answer::no ? item.missing : std::string("undeclared: perhaps ") + item.missing,
+         answer == Answer::no ? item.missing : std::string("not declared: perhaps ") + item.missing,
          item.why, item.fix});
   }
   return out;

@@ -35,7 +35,7 @@ TEST(Hazards, headroom_of_a_switch) {
   EXPECT_NEAR(edge.total / mib(160), 1, 1e-9);
 }
 
-TEST(Hazards, checklist_tells_undeclared_from_wrong) {
+TEST(Hazards, checklist_distinguishes_undeclared_from_wrong) {
   EXPECT_EQ(check_roce({}).size(), 7u);
   const auto all = Answer::yes;
   EXPECT_TRUE(check_roce({all, all, all, all, all, all, all}).empty());
@@ -47,7 +47,7 @@ TEST(Hazards, checklist_tells_undeclared_from_wrong) {
   EXPECT_FALSE(found[1].declared);
 }
 
-TEST(Hazards, infini_band_against_roce) {
+TEST(Hazards, infiniband_is_compared_with_roce) {
   const FabricComparison c = compare_fabrics(32, 32, 32, 8, 3);
   EXPECT_GT(c.infiniband_rate, c.roce_spread_rate);
   EXPECT_GT(c.roce_spread_rate, c.roce_hashed_rate);
@@ -86,7 +86,7 @@ TEST(Hazards, headroom_multiplies_by_port_and_class) {
 }
 
 // Eight senders at 50 GB/s into a port of 50: 350 GB/s too much. In 8 us 2.8 MB; Xoff of 1.4 MB is
-// there after 4 us.
+// reached after 4 us.
 TEST(Hazards, incast_bound_at_the_buffer_limit) {
   IncastSpec s{.buffer = bytes(2.8e6), .pause_threshold = bytes(1.4e6)};
   const IncastBound b = incast_bound(s);
@@ -108,7 +108,7 @@ TEST(Hazards, incast_bound_at_the_buffer_limit) {
   EXPECT_TRUE(std::isinf(one.fill_time.base()));
 }
 
-// 30 m are 150 ns: 2 x 7,500 B in flight, 30,000 B while the peer answers, two packets of 4,200.
+// 30 m are 150 ns: 2 x 7,500 B in flight, 30,000 B while the peer responds, two packets of 4,200.
 TEST(Hazards, headroom_of_one_port) {
   const HeadroomCheck c = check_headroom({});
   EXPECT_NEAR(c.per_port.base(), 53'400, 1e-6);

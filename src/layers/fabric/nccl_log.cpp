@@ -8,7 +8,7 @@
 namespace orrery::fabric {
 namespace {
 
-// Below this the log prints too few digits for the ratio to say anything.
+// Below this the log prints too few digits for the ratio to be useful.
 constexpr double kTellingBandwidth = 20;
 constexpr std::size_t kMostLines = 10'000;
 
@@ -23,16 +23,16 @@ std::optional<workload::Collective> kind_in(std::string_view text) {
   return std::nullopt;
 }
 
-// size count type redop root time algbw busbw wrong time algbw busbw wrong
+// Columns: size count type redop root time algbw busbw wrong time algbw busbw wrong.
 std::optional<NcclLine> table_line(std::string_view line) {
   const auto words = split_at_blanks(line);
   if (words.size() < 8) return std::nullopt;
   const auto size = parse_number(words[0]);
   if (!size || !parse_number(words[1]) || parse_number(words[2])) return std::nullopt;
-  // The first number after the names (type, redop) and the root is the time.
+  // The time is the first number after the names (type, redop) and the root.
   std::size_t at = 3;
   while (at < words.size() && !parse_number(words[at])) ++at;
-  if (words.size() - at >= 9) ++at;  // a root stands before the time
+  if (words.size() - at >= 9) ++at;  // a root precedes the time
   if (at + 2 >= words.size()) return std::nullopt;
   const auto time = parse_number(words[at]), alg = parse_number(words[at + 1]),
              bus = parse_number(words[at + 2]);
@@ -50,7 +50,7 @@ std::optional<int> solved_ranks(const NcclLog& log) {
   const double top = *log.kind == workload::Collective::all_reduce ? 2 : 1;
   if (*log.kind == workload::Collective::broadcast || *log.kind == workload::Collective::send_recv)
     return std::nullopt;
-  // Two decimals are printed, so the ratio is known to about 0.01 / algbw.
+  // The log prints two decimals, so the ratio is known to about 0.01 / algbw.
   const double gap = top - ratio;
   if (gap <= 0.02 / best->algbw) return std::nullopt;
   return static_cast<int>(std::lround(top / gap));
@@ -78,7 +78,7 @@ Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
     return fail({.severity = Severity::error,
                  .code = "nccl.empty",
                  .place = {.file = file},
-                 .what = "no line of an nccl-tests table",
+                 .what = "there is no line of an nccl-tests table",
                  .why = {},
                  .fix = "give the whole output of all_reduce_perf or another test"});
   }
@@ -89,10 +89,11 @@ Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
                          .code = "nccl.ranks",
                          .place = {.file = file},
                          .what = "the header lists " + std::to_string(*log.ranks_stated) +
-                                 " ranks, the bandwidths are of " +
+                                 " ranks, but the bandwidths imply " +
                                  std::to_string(*log.ranks_solved),
-                         .why = "bus and algorithm bandwidth differ by a factor of the ranks only",
-                         .fix = "check that header and table are of one run"});
+                         .why = "the ratio of bus to algorithm bandwidth depends on the number of "
+                                "ranks only",
+                         .fix = "check that header and table come from the same run"});
   }
   return log;
 }
@@ -101,7 +102,8 @@ std::vector<GapReason> likely_reasons(const GapFacts& f) {
   std::vector<GapReason> out;
   const bool slow = f.large_ratio < 0.85;
   if (slow && f.leaves_domain && f.nics > 1) {
-    // What so many NICs at 95 % would give, on the side of the expected figure's own factor.
+    // Counts the NICs which, at 95 % of their rate, would give the measured figure, assuming the
+    // expected figure's own traffic factor.
     const double used = f.nics * f.large_ratio;
     if (std::abs(used - std::round(used)) < 0.12 && used < f.nics - 0.5) {
       out.push_back({"the rate is that of " + std::to_string(static_cast<int>(std::lround(used))) +
@@ -114,7 +116,7 @@ std::vector<GapReason> likely_reasons(const GapFacts& f) {
     }
     if (f.roce) {
       out.push_back(
-          {"hash collisions in the fabric: a permutation gets about half the wire with "
+          {"hash collisions in the fabric: a permutation gets about half the wire rate with "
            "one queue pair",
            "NCCL_IB_QPS_PER_CONNECTION, adaptive routing, switch counters"});
     }

@@ -9,7 +9,7 @@ namespace {
 
 using workload::Collective;
 
-// Two lines of a published 8 x H100 log with the shape of nccl-tests' output.
+// Two lines of a published 8 x H100 log in the format of nccl-tests' output.
 constexpr const char* kLog =
     "# nThread 1 nGpus 8 minBytes 8 maxBytes 17179869184 step: 2(factor) warmup iters: 5\n"
     "# Collective test starting: all_reduce_perf\n"
@@ -40,7 +40,7 @@ TEST(NcclLog, header_with_other_ranks_is_noted) {
   EXPECT_EQ(log->notes[0].code, "nccl.ranks");
 }
 
-// Older releases write the number sign and the word as one.
+// Older releases write "#Rank" without a blank.
 TEST(NcclLog, ranks_are_counted_however_their_lines_begin) {
   std::string text = kLog;
   for (std::size_t at = text.find("#  Rank"); at != std::string::npos; at = text.find("#  Rank")) {
@@ -65,7 +65,7 @@ TEST(NcclLog, reasons_follow_the_gap) {
   EXPECT_EQ(likely_reasons({.small_ratio = 0.4}).size(), 1u);
 }
 
-// A table of one size with these bandwidths, under a test's name.
+// Returns a table of one size with these bandwidths, under a test's name.
 std::string log_of(const std::string& test, const char* algbw, const char* busbw) {
   return "# Collective test starting: " + test + "\n 1048576 262144 float none -1 27.37 " + algbw +
          " " + busbw + " 0 26.93 38.94 68.14 0\n";
@@ -108,7 +108,7 @@ TEST(NcclLog, ranks_are_solved_from_the_bandwidth_ratio) {
   EXPECT_TRUE(unstated->notes.empty()) << "there is nothing to differ from";
 }
 
-// The largest algorithm bandwidth tells most.
+// The largest algorithm bandwidth is the most precise.
 TEST(NcclLog, fastest_line_decides_the_ranks) {
   const std::string text =
       "# all_gather_perf\n"
@@ -153,7 +153,7 @@ TEST(NcclLog, reasons_begin_at_their_thresholds) {
   EXPECT_EQ(count({.large_ratio = 0.849}), 1U);
   EXPECT_EQ(count({.small_ratio = 0.6}), 0U);
   EXPECT_EQ(count({.small_ratio = 0.599}), 1U);
-  // Six of eight NICs is 0.75; 0.70 is 5.6 of them and says nothing.
+  // Six of eight NICs is 0.75; 0.70 would be 5.6 NICs and indicates nothing.
   EXPECT_EQ(count({.large_ratio = 0.75, .leaves_domain = true, .nics = 8}), 1U);
   EXPECT_EQ(count({.large_ratio = 0.70, .leaves_domain = true, .nics = 8}), 0U);
   EXPECT_EQ(count({.large_ratio = 0.70, .leaves_domain = true, .roce = true, .nics = 8}), 1U);

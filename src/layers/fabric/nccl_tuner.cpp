@@ -9,7 +9,8 @@
 namespace orrery::fabric {
 namespace {
 
-// Microseconds, by protocol LL, LL128, Simple. NVLink rows of the tables; network rows below.
+// Microseconds, by protocol LL, LL128, Simple. First the tables' rows for NVLink, then those for
+// the network.
 using ByProtocol = std::array<double, 3>;
 constexpr ByProtocol kTreeBase = {6.8, 14, 8.4}, kRingBase = {6.6, 14, 8.4};
 constexpr ByProtocol kTreeHop = {0.6, 1.25, 4}, kRingHop = {0.6, 1.9, 3.4};
@@ -37,10 +38,10 @@ constexpr std::array<Tables, 3> kTables = {{
 
 struct Case {
   double n, g, k, bytes;
-  double steps;      // of the ring
-  double net_steps;  // of them over the network
+  double steps;      // steps of the ring
+  double net_steps;  // those steps that cross the network
   std::size_t nodes_column;
-  double nic_bus;  // GB/s of all NICs of a node
+  double nic_bus;  // GB/s of all NICs of a node together
 };
 
 Case case_of(const NcclMachine& m, const workload::CollectiveCall& call) {

@@ -1,4 +1,4 @@
-// NCCL's equations by hand: 8 and more H100 a node, in microseconds.
+// NCCL's equations worked out by hand: 8 and more H100 per node, in microseconds.
 #include "layers/fabric/nccl_tuner.h"
 
 #include <gtest/gtest.h>
@@ -52,8 +52,9 @@ TEST(NcclTuner, ring_on_one_node) {
               8.4 + 8 * 3.4 + 1e9 / (360e3 * 8 / 8), 1e-6);
 }
 
-// Of two nodes' 30 steps two cross, at 14 us each for Simple and 2.7 for LL; a post costs at least
-// 1 (3) us a step; 200 GB/s of NICs bind. Deep pipelines add two fifths to Simple's latency.
+// Two of two nodes' 30 steps cross the network, at 14 us each for Simple and 2.7 for LL; a post
+// costs at least 1 (3) us per step; 200 GB/s of NICs are the limit. Deep pipelines add two fifths
+// to Simple's latency.
 TEST(NcclTuner, ring_over_the_network) {
   EXPECT_NEAR(believed(8, 2, kRing).us, 6.6 + 28 * 1 + 2 * 2.7 + 8 / (45e3 * 16 / 30), 1e-6);
   EXPECT_NEAR(believed(1e9, 2, kRing).us, 1.4 * (8.4 + 28 * 3.4 + 2 * 14) + 1e9 / (200e3 * 16 / 30),
@@ -71,7 +72,7 @@ TEST(NcclTuner, ring_over_the_network) {
       << "the links bind";
 }
 
-// Twelve ranks of nodes of eight are on two nodes: 22 steps, two of them across.
+// Twelve ranks on nodes of eight use two nodes: 22 steps, two of them across.
 TEST(NcclTuner, ranks_that_do_not_fill_their_nodes_are_on_one_more) {
   NcclMachine machine;
   machine.nic_per_rank = gbytes_per_s(25);
@@ -90,7 +91,7 @@ TEST(NcclTuner, tree_halves_its_rate_and_doubles_its_depth) {
   EXPECT_NEAR(believed(8, 2, kTree).us, 6.8 + 2 * (7 * 0.6 + 5) + 8 / (45e3 / 2), 1e-6);
 }
 
-// 2 x 8 channels x 45 x 0.85 x 7/8 on a node; the NICs twice over between two, once between more.
+// 2 x 8 channels x 45 x 0.85 x 7/8 on a node; twice the NICs between two nodes, once between more.
 TEST(NcclTuner, switches_that_add_have_a_latency_of_their_own) {
   EXPECT_NEAR(believed(1e9, 1, kNvls).us, 25 + 1e9 / (535.5e3 * 8 / 14), 1e-6);
   EXPECT_NEAR(believed(1e9, 2, kNvls).us, 25 + 18 + 1e9 / (400e3 * 16 / 30), 1e-6);
@@ -128,7 +129,7 @@ TEST(NcclTuner, chooses_what_it_believes_to_be_fastest) {
 
 struct Tuned {
   GpuGeneration generation = GpuGeneration::hopper;
-  double nic = 25;  // GB/s a rank
+  double nic = 25;  // GB/s per rank
 
   NcclChoice choice(double bytes, int nodes, CollectiveAlgorithm a) const {
     NcclMachine m;
@@ -136,7 +137,7 @@ struct Tuned {
     m.nic_per_rank = gbytes_per_s(nic);
     return nccl_choice(m, {Collective::all_reduce, Bytes(bytes), {8 * nodes, 8}}, a);
   }
-  // Microseconds of a ring or a tree whose protocol is the one named.
+  // Returns the microseconds of a ring or tree with the named protocol.
   double ring(double bytes, int nodes, NcclProtocol p) const {
     const NcclChoice c = choice(bytes, nodes, CollectiveAlgorithm::ring);
     EXPECT_EQ(c.protocol, p) << bytes << " on " << nodes;
@@ -153,7 +154,7 @@ constexpr auto kLL = NcclProtocol::ll;
 constexpr auto kLL128 = NcclProtocol::ll128;
 constexpr auto kSimple = NcclProtocol::simple;
 
-// A ring's bytes at LL: the most that the generation gives on 1, 2 and more nodes, GB/s.
+// A ring's rate with LL: at most what the generation allows on 1, 2 and more nodes, GB/s.
 TEST(NcclTuner, ll_ring_bandwidth_is_capped_by_node_count) {
   const struct {
     GpuGeneration generation;
@@ -168,7 +169,7 @@ TEST(NcclTuner, ll_ring_bandwidth_is_capped_by_node_count) {
     EXPECT_NEAR(t.ring(2e5, 4, kLL), 6.6 + 56 + 6 * 2.7 + 2e5 * 62 / 32 / (1e3 * r.most[2]), 1e-6);
     EXPECT_NEAR(t.ring(2e5, 3, kLL), 6.6 + 42 + 4 * 2.7 + 2e5 * 46 / 24 / (1e3 * r.most[2]), 1e-6);
   }
-  // Half of slow NICs is less than that: 8 x 4 / 2.
+  // Half the rate of slow NICs is less than that: 8 x 4 / 2.
   const Tuned slow{.generation = GpuGeneration::hopper, .nic = 4};
   EXPECT_NEAR(slow.ring(1e5, 2, kLL), 40 + 1e5 * 30 / 16 / 16e3, 1e-6);
 }
@@ -195,7 +196,7 @@ TEST(NcclTuner, tree_times_on_one_node) {
   EXPECT_NEAR(blackwell.tree(3e6, 1, kLL128), 31.5 + 3e6 * 2 / (662.4e3 * 7 / 9), 1e-6);
 }
 
-// NICs of 100 GB/s a rank do not bind; a channel's rate does.
+// NICs of 100 GB/s per rank are not the limit; a channel's rate is.
 TEST(NcclTuner, tree_times_between_nodes) {
   const Tuned blackwell{.generation = GpuGeneration::blackwell, .nic = 100};
   EXPECT_NEAR(blackwell.tree(1e9, 4, kSimple), 8.4 + 2 * (28 + 2 * 14) + 1e9 * 2 / (18 * 24e3),
@@ -223,7 +224,7 @@ TEST(NcclTuner, nvls_times_on_three_nodes_and_on_blackwell) {
   EXPECT_NEAR(nvls(hopper, 1e9, 3), 25 + 2 * std::log2(3) * 20.9 + 1e9 * 46 / 24 / 200e3, 1e-4);
   const Tuned blackwell{.generation = GpuGeneration::blackwell};
   EXPECT_NEAR(nvls(blackwell, 1e9, 1), 25 + 1e9 * 14 / 8 / (2 * 8 * 90e3 * 0.74 * 7 / 8), 1e-6);
-  // A NIC's own latency counts twice for Simple: once between two nodes, by levels between four.
+  // A NIC's own latency counts twice for Simple: once between two nodes, per level between four.
   NcclMachine late;
   late.nic_per_rank = gbytes_per_s(25);
   late.nic_latency = microseconds(3);
@@ -239,7 +240,7 @@ TEST(NcclTuner, nvls_times_on_three_nodes_and_on_blackwell) {
   EXPECT_STREQ(to_text(NcclProtocol::simple), "Simple");
 }
 
-// Ampere's switches do not add: who asks for it gets a ring.
+// Ampere's switches do not sum: a caller that asks for it gets a ring.
 TEST(NcclTuner, unavailable_algorithm_falls_back_to_a_ring) {
   const workload::CollectiveCall call{
       workload::Collective::all_reduce, Bytes(1e8), {.ranks = 8, .per_domain = 8}};

@@ -8,8 +8,8 @@
 namespace orrery::fabric {
 namespace {
 
-constexpr double kNearlyAll = 1 - 1e-12;  // of all packets marked
-// A sender never falls below this part of its line: NICs have a least rate.
+constexpr double kNearlyAll = 1 - 1e-12;  // share of all packets marked
+// A sender never falls below this share of its line rate, because NICs have a minimum rate.
 constexpr double kLeastRate = 1e-3;
 
 }  // namespace
@@ -107,7 +107,7 @@ void PauseFluid::mark() {
   any_mark_[slot] = any;
 }
 
-// A pause acts a step after its reason. What a link then takes follows.
+// A pause takes effect one step after its cause. Then computes what each link takes.
 void PauseFluid::settle_pauses() {
   const double xoff = options_.xoff.base();
   for (Link& l : links_) {
@@ -158,7 +158,7 @@ void PauseFluid::move(Flow& flow, double entering) {
 }
 
 void PauseFluid::control() {
-  // The oldest slot is the next to be written.
+  // The oldest slot is overwritten next.
   const std::size_t slot = (steps_ + 1) % marks_.size();
   const std::vector<double>& marks = marks_[slot];
   for (Flow& f : flows_) {
@@ -178,10 +178,10 @@ void PauseFluid::control() {
 
 void PauseFluid::steer(Flow& f, double p) const {
   const RateControl& c = options_.control;
-  const double packets = f.rate / c.packet.base();  // a second
+  const double packets = f.rate / c.packet.base();  // per second
   const double a = -math::log1p(-p);
   const auto hit = [&](Seconds t) { return -math::expm1(-a * packets * t.base()); };
-  // Stages an increase counts, by bytes and by time, a packet.
+  // Stages of increase per packet, counted by bytes and by time.
   const auto stages = [&](double span) { return p > 0 ? p / math::expm1(a * span) : 1 / span; };
   const double by_bytes = c.counter / c.packet;
   const double by_time = c.timer.base() * packets;
@@ -202,7 +202,7 @@ void PauseFluid::steer(Flow& f, double p) const {
 
 MarkedQueue marked_queue(const EcnMarking& marking, const RateControl& control, int flows,
                          BytesPerSecond link) {
-  const double packets = link / control.packet / PerSecond(1);  // a second
+  const double packets = link / control.packet / PerSecond(1);  // per second
   const double n = flows;
   const double stages =
       1 / (control.counter / control.packet) + n / (control.timer.base() * packets);

@@ -1,23 +1,25 @@
-// A lossless Ethernet in time: queues, marks, cuts of the senders and pauses, as a fluid.
+// A lossless Ethernet over time as a fluid: queues, marks, senders' rate cuts and pauses.
 //
-// Of flow f, x[f,h] bytes wait in the switch before the h-th link of its path. A step dt is a hop.
-//   link m takes      C dt of all that waits for it, of each flow its part; nothing while paused
+// x[f,h] bytes of flow f wait in the switch before the h-th link of its path. A time step dt is one
+// hop.
+//   link m takes      C dt of all that waits for it, from each flow in proportion; 0 while paused
 //   marks             p(m) = 0 up to Kmin, Pmax (q - Kmin)/(Kmax - Kmin), 1 above Kmax
-//   pauses            what came over link l and waits above Xoff pauses l, below Xon lets it go
-//   drops             what came over l beyond Xoff + headroom; without pauses what waits beyond it
+//   pauses            if bytes that came over link l and wait exceed Xoff, l is paused; below Xon
+//                     it is released
+//   drops             what came over l beyond Xoff + headroom; without pauses, what waits beyond it
 //   senders (DCQCN)   n = R / packet,  hit(t) = 1 - (1 - p)^(n t),  p of all links, a way back ago
 //     da/dt = g/t_a (hit(t_a) - a)
 //     dR/dt = -R a hit(t_c)/(2 t_c) + (Rt - R)/2 n (p/((1-p)^-B - 1) + p/((1-p)^-nT - 1))
 //     dRt/dt = -(Rt - R) hit(t_c)/t_c + Rai n ((1-p)^FB p/((1-p)^-B - 1) + the same of nT)
-//   watchdog          a link that was paused without a break for so long, while bytes waited for
-//                     it, drops what it has and what comes
-// A NIC that pauses for ever (`stick`) stops the link to it; what waits there stops the links that
-// bring it, and so on up the tree: a storm.
+//   watchdog          a link paused without a break for the watchdog's time, while bytes wait for
+//                     it, drops what it has and what arrives
+// A NIC that pauses for ever (`stick`) stops the link to it; the bytes that wait there stop the
+// links over which they came, and so on up the tree: a storm.
 // Sources: Zhu et al., SIGCOMM 2015 (DCQCN and its fluid), CoNEXT 2016 (the fixed point); Guo et
 // al., SIGCOMM 2016 (storms, watchdogs); IEEE 802.1Qbb.
-// Where it is wrong: bytes are no packets, so bursts shorter than a step are not seen; thresholds
-// are fixed, where chips share what is free; what is dropped is counted and not sent again; hyper
-// increase is left out, as in the published fluid.
+// Wrong: bytes are not packets, so bursts shorter than a step are not seen; thresholds are fixed,
+// while chips share the free buffer; dropped bytes are counted and not sent again; hyper increase
+// is left out, as in the published fluid.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +32,8 @@
 
 namespace orrery::fabric {
 
-// Of a switch's egress queue. Absolute thresholds of 150 and 1500 kB: what NVIDIA's switches set
-// for RoCE (Onyx 3.10, Cumulus 5 manuals).
+// Marking of a switch's egress queue. The absolute thresholds of 150 and 1500 kB are what NVIDIA's
+// switches set for RoCE (Onyx 3.10, Cumulus 5 manuals).
 struct EcnMarking {
   Bytes kmin = bytes(150e3);
   Bytes kmax = bytes(1500e3);
@@ -40,42 +42,42 @@ struct EcnMarking {
   double probability(double queue) const;
 };
 
-// DCQCN's parameters as published (Zhu 2015, table 14), the step of additive increase at 40 Gb/s
-// scaled to the link by whoever fills it.
+// DCQCN's parameters as published (Zhu 2015, table 14). The caller scales the additive increase,
+// published for 40 Gb/s, to the link.
 struct RateControl {
-  Seconds cut_gap = microseconds(50);    // t_c: between two cuts
+  Seconds cut_gap = microseconds(50);    // t_c: time between two cuts
   Seconds alpha_gap = microseconds(55);  // t_a
   Seconds timer = microseconds(55);      // T
   Bytes counter = megabytes(10);         // B
   double fast_stages = 5;                // F
   double gain = 1.0 / 256;               // g
-  double increase = 0.001;               // Rai over the link's rate: 40 Mb/s of 40 Gb/s
+  double increase = 0.001;               // Rai relative to the link's rate: 40 Mb/s of 40 Gb/s
   Bytes packet = bytes(1000);
 };
 
-// Two polls of 100 ms: the default of Junos' watchdog; SONiC's is of the same size.
+// Two polls of 100 ms: the default of Junos' watchdog; SONiC's is similar.
 inline constexpr Seconds kWatchdogTime = milliseconds(200);
 
 struct PauseOptions {
   Seconds step = microseconds(1);
   bool pauses = true;
-  Bytes xoff = bytes(1e6);  // of an ingress port: assumed
-  double xon = 0.8;         // of Xoff: assumed
+  Bytes xoff = bytes(1e6);  // per ingress port: assumed
+  double xon = 0.8;         // share of Xoff: assumed
   Bytes headroom = megabytes(1);
   std::optional<EcnMarking> marking = EcnMarking{};
   RateControl control;
-  int way_back = 4;                 // steps from a mark to its sender
-  std::optional<Seconds> watchdog;  // none: nobody breaks a pause
+  int way_back = 4;                 // steps from a mark until its sender reacts
+  std::optional<Seconds> watchdog;  // nullopt: nothing breaks a pause
 };
 
 class PauseFluid {
  public:
-  // `capacities` in bytes a second, by link.
+  // `capacities` are in bytes per second, by link.
   PauseFluid(std::vector<double> capacities, const PauseOptions& options);
 
-  // Sends as fast as its first link lets it. The path has two links or more.
+  // Adds a flow that sends as fast as its first link allows. The path has at least two links.
   std::size_t add_flow(std::span<const LinkId> path);
-  // The far end of the link pauses it for good.
+  // Makes the far end of the link pause it permanently.
   void stick(LinkId link);
   void run(Seconds span);
 
@@ -83,11 +85,11 @@ class PauseFluid {
   double delivered(std::size_t flow) const { return flows_[flow].delivered; }
   double rate(std::size_t flow) const {
     return flows_[flow].rate;
-  }  // that its sender allows itself
-  double queue(LinkId link) const;  // beyond what a step takes
+  }                                 // at which its sender may send
+  double queue(LinkId link) const;  // bytes beyond what one step takes
   bool is_paused(LinkId link) const { return at(link).paused; }
-  bool is_shut(LinkId link) const { return at(link).shut; }  // by the watchdog
-  std::uint64_t pauses() const { return pauses_; }           // that began
+  bool is_shut(LinkId link) const { return at(link).shut; }  // shut by the watchdog
+  std::uint64_t pauses() const { return pauses_; }           // number of pauses begun
   double highest_queue() const { return highest_queue_; }
   double sent() const { return sent_; }
   double dropped() const { return dropped_; }
@@ -95,7 +97,7 @@ class PauseFluid {
 
  private:
   struct Flow {
-    std::size_t first = 0;  // of its cells
+    std::size_t first = 0;  // index of its first cell
     std::size_t cells = 0;
     LinkId nic = 0;
     double line = 0;
@@ -103,7 +105,7 @@ class PauseFluid {
     double target = 0;
     double alpha = 1;
     double delivered = 0;
-    bool arrives = false;  // in the last step: marks ride on what does
+    bool arrives = false;  // bytes arrived in the last step: marks travel with them
   };
   struct Cell {
     LinkId in = 0;
@@ -112,15 +114,15 @@ class PauseFluid {
     double coming = 0;
   };
   struct Link {
-    double take = 0;     // of a step
-    double waiting = 0;  // for it
-    double brought = 0;  // over it, and waiting behind it
-    double wanted = 0;   // by senders, this step
-    double share = 0;    // of what waits, that goes
+    double take = 0;     // bytes per step
+    double waiting = 0;  // bytes waiting for it
+    double brought = 0;  // bytes that came over it and wait behind it
+    double wanted = 0;   // demand of senders in this step
+    double share = 0;    // share of the waiting bytes that moves
     double stopped_s = 0;
     bool is_ingress = false;
-    bool pausing = false;  // its far end asks for it
-    bool paused = false;   // a step later
+    bool pausing = false;  // its far end requests a pause
+    bool paused = false;   // the pause, effective a step later
     bool stuck = false;
     bool shut = false;
   };
@@ -142,7 +144,7 @@ class PauseFluid {
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<Cell> cells_;
-  std::vector<std::vector<double>> marks_;  // by step of the way back, then link
+  std::vector<std::vector<double>> marks_;  // indexed by step of the way back, then by link
   std::vector<bool> any_mark_;
   std::uint64_t steps_ = 0;
   std::uint64_t pauses_ = 0;
@@ -151,12 +153,12 @@ class PauseFluid {
   double highest_queue_ = 0;
 };
 
-// Where DCQCN's fluid stands still with `flows` on one link (Zhu 2016, equation 14):
+// The fixed point of DCQCN's fluid with `flows` on one link (Zhu 2016, equation 14):
 //   p = cbrt(Rai N^2 / (t_a C^2) (1/B + N/(T C))^2)   in packets;   q = Kmin + p/Pmax (Kmax - Kmin)
 struct MarkedQueue {
   double probability = 0;
   Bytes queue;
-  bool is_marked_enough = true;  // p is at most Pmax; else the queue stands above Kmax
+  bool is_marked_enough = true;  // p is at most Pmax; otherwise the queue stays above Kmax
 };
 MarkedQueue marked_queue(const EcnMarking& marking, const RateControl& control, int flows,
                          BytesPerSecond link);

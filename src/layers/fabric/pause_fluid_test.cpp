@@ -12,7 +12,8 @@ namespace {
 
 constexpr double k40 = 40e9 / 8;
 
-// `senders` NICs behind one switch, all to one port: links 0 .. senders-1 up, the last one down.
+// `senders` NICs behind one switch, all sending to one port: links 0 .. senders-1 up, the last one
+// down.
 PauseFluid star(int senders, const PauseOptions& options, double rate = k40) {
   PauseFluid fluid(std::vector<double>(static_cast<std::size_t>(senders) + 1, rate), options);
   for (int s = 0; s < senders; ++s) {
@@ -22,7 +23,7 @@ PauseFluid star(int senders, const PauseOptions& options, double rate = k40) {
   return fluid;
 }
 
-// Bytes a second that a flow gets over `span` after `settling`.
+// Returns the bytes per second that each flow gets over `span` after `settling`.
 std::vector<double> rates_after(PauseFluid& fluid, std::size_t flows, Seconds settling,
                                 Seconds span) {
   fluid.run(settling);
@@ -45,7 +46,7 @@ TEST(PauseFluid, incast_reaches_xoff_at_the_bound) {
     fluid.run(options.step);
     if (fluid.is_paused(0)) paused_at = fluid.now_s();
   }
-  // Xoff is of an ingress: each has its eighth of the excess.
+  // Xoff applies per ingress port: each has an eighth of the excess.
   const IncastBound bound = incast_bound({.senders = 8,
                                           .sender_rate = gbits_per_s(40),
                                           .port_rate = gbits_per_s(40),
@@ -66,7 +67,7 @@ TEST(PauseFluid, bytes_are_conserved_with_drops_and_pauses) {
     for (std::size_t f = 0; f < 6; ++f) delivered += fluid.delivered(f);
     EXPECT_NEAR(fluid.sent(), delivered + fluid.inside() + fluid.dropped(), 1e-6 * fluid.sent());
     EXPECT_EQ(fluid.dropped() > 0, !pauses);
-    // The port never idles, whichever holds the senders back.
+    // The port never idles, whichever mechanism limits the senders.
     EXPECT_NEAR(delivered, k40 * 3e-3, 0.01 * k40 * 3e-3);
   }
 }
@@ -87,11 +88,11 @@ TEST(PauseFluid, dcqcn_settles_at_the_published_fixed_point) {
   }
 }
 
-// Zhu et al., SIGCOMM 2015, figure 3: three senders behind one uplink and one beside the receiver.
-// Pauses are of ports, so the lone one gets half.
+// Zhu et al., SIGCOMM 2015, figure 3: three senders behind one uplink and one at the receiver's
+// switch. Pauses act on ports, so the single sender gets half.
 TEST(PauseFluid, pauses_share_by_port_and_marks_by_flow) {
   const auto shares = [](std::optional<EcnMarking> marking) {
-    // 0..2: NICs of the three; 3: their uplink; 4: the lone NIC; 5: to the receiver.
+    // 0..2: NICs of the three; 3: their uplink; 4: the single sender's NIC; 5: to the receiver.
     PauseFluid fluid(std::vector<double>(6, k40), {.xoff = bytes(200e3), .marking = marking});
     for (LinkId s = 0; s < 3; ++s) {
       const LinkId path[] = {s, 3, 5};
@@ -108,9 +109,9 @@ TEST(PauseFluid, pauses_share_by_port_and_marks_by_flow) {
   for (const double r : marked) EXPECT_NEAR(r, k40 / 4, 0.05 * k40);
 }
 
-// Zhu et al., SIGCOMM 2015, figure 4: four senders under one switch and `others` under a third to
-// one receiver; the victim goes elsewhere over an uplink of the four. Fair is 20 Gb/s; measured
-// medians with pauses alone are 10 and, with two others, 4.5.
+// Zhu et al., SIGCOMM 2015, figure 4: four senders under one switch and `others` under a third send
+// to one receiver; the victim sends elsewhere over an uplink of the four. A fair share is 20 Gb/s;
+// with pauses alone, measured medians are 10 and, with two others, 4.5.
 TEST(PauseFluid, victim_is_held_to_its_neighbours_share) {
   const auto victim_gets = [](int others, std::optional<EcnMarking> marking) {
     // Switches T1 (senders, victim), L1, L2, spines S1, S2, L3, L4, T4 (receiver), T3 (others).
@@ -147,7 +148,7 @@ TEST(PauseFluid, victim_is_held_to_its_neighbours_share) {
   };
   EXPECT_NEAR(victim_gets(0, {}), 10, 0.7);
   EXPECT_NEAR(victim_gets(2, {}), 4.5, 0.7);
-  // Marks slow those who fill the port and leave the victim what they do not use.
+  // Marks slow the senders that fill the port, and leave the rest to the victim.
   EXPECT_GT(victim_gets(2, EcnMarking{.kmin = bytes(40e3), .kmax = bytes(150e3), .pmax = 0.1}), 18);
 }
 
@@ -171,7 +172,7 @@ TEST(PauseFluid, stuck_nic_stops_its_neighbours_until_the_watchdog) {
   EXPECT_FALSE(fluid.is_shut(3));
   fluid.run(milliseconds(2));
   EXPECT_TRUE(fluid.is_shut(3));
-  EXPECT_FALSE(fluid.is_shut(2));  // it was stopped later, and let go in time
+  EXPECT_FALSE(fluid.is_shut(2));  // it was stopped later and released in time
   EXPECT_GT(fluid.delivered(1), when_stopped + 0.4 * k40 * 0.5e-3);
   EXPECT_GT(fluid.dropped(), 0);
 }
@@ -185,7 +186,7 @@ TEST(PauseFluid, more_marking_leaves_a_shorter_queue) {
   EXPECT_FALSE(marked_queue({.pmax = 1e-6}, control, 8, gbits_per_s(400)).is_marked_enough);
 }
 
-// Nobody marks, pauses or drops, unless told.
+// Options without marks, pauses or drops unless a test sets them.
 PauseOptions slow_steps() {
   return {.step = seconds(1),
           .pauses = false,
@@ -197,7 +198,8 @@ PauseOptions slow_steps() {
 
 constexpr LinkId kPath[] = {0, 1};
 
-// A NIC of 10 into a port of 4: 10 come in the first second; 4 of 10 go and 10 come; 4 of 16 go.
+// A NIC of 10 into a port of 4: 10 arrive in the first second; then 4 of 10 leave and 10 arrive;
+// then 4 of 16 leave.
 TEST(PauseFluid, port_forwards_at_its_rate) {
   PauseFluid fluid({10, 4}, slow_steps());
   EXPECT_FALSE(fluid.is_paused(0) || fluid.is_shut(0));
@@ -220,7 +222,7 @@ TEST(PauseFluid, port_forwards_at_its_rate) {
   EXPECT_EQ(fluid.rate(0), 10);
 }
 
-// A port that is faster than what comes takes all of it, a step later.
+// A port faster than its input takes all of it, a step later.
 TEST(PauseFluid, fast_port_queues_nothing) {
   PauseFluid fluid({3, 10, 10}, slow_steps());
   const LinkId path[] = {0, 1, 2};
@@ -238,7 +240,8 @@ TEST(PauseFluid, fast_port_queues_nothing) {
   EXPECT_DOUBLE_EQ(both.delivered(1), 6);
 }
 
-// Xoff and headroom are 8 beyond the 4 that a step takes: of 16 four are dropped, then of 18 six.
+// Xoff and headroom allow 8 beyond the 4 that a step takes: of 16, four are dropped, then of 18
+// six.
 TEST(PauseFluid, bytes_beyond_the_headroom_are_dropped) {
   PauseOptions options = slow_steps();
   options.xoff = bytes(5);
@@ -253,7 +256,7 @@ TEST(PauseFluid, bytes_beyond_the_headroom_are_dropped) {
   fluid.run(seconds(1));
   EXPECT_DOUBLE_EQ(fluid.dropped(), 10);
   EXPECT_DOUBLE_EQ(fluid.delivered(0), 12);
-  EXPECT_EQ(fluid.pauses(), 0U) << "nobody pauses";
+  EXPECT_EQ(fluid.pauses(), 0U) << "there are no pauses";
 }
 
 TEST(PauseFluid, queues_grow_without_pauses) {
@@ -267,8 +270,8 @@ TEST(PauseFluid, queues_grow_without_pauses) {
   EXPECT_DOUBLE_EQ(fluid.sent(), 60);
 }
 
-// What the NIC brought beyond its own 10 passes Xoff = 5 in the third second; a second later it is
-// paused, until less than 4 is left beyond, and a second more.
+// What the NIC brought exceeds its own 10 by more than Xoff = 5 in the third second; a second later
+// it is paused, until the excess is below 4, and for a second more.
 TEST(PauseFluid, port_is_paused_from_xoff_to_xon) {
   PauseOptions options = slow_steps();
   options.pauses = true;
@@ -287,7 +290,7 @@ TEST(PauseFluid, port_is_paused_from_xoff_to_xon) {
   EXPECT_EQ(fluid.dropped(), 0);
 }
 
-// Ingress counts what came over it: with pauses, drops are of the NIC's 10 + 5 + 3.
+// Ingress counts what arrived over it: with pauses, drops begin beyond the NIC's 10 + 5 + 3.
 TEST(PauseFluid, with_pauses_headroom_counts_per_ingress) {
   PauseOptions options = slow_steps();
   options.pauses = true;
@@ -296,13 +299,13 @@ TEST(PauseFluid, with_pauses_headroom_counts_per_ingress) {
   PauseFluid fluid({10, 4}, options);
   fluid.add_flow(kPath);
   fluid.run(seconds(4));
-  // 22 as the fourth began: 18 stay, four are dropped, four go.
+  // 22 when the fourth began: 18 stay, four are dropped, four leave.
   EXPECT_DOUBLE_EQ(fluid.dropped(), 4);
   EXPECT_DOUBLE_EQ(fluid.inside(), 14);
 }
 
-// The receiver pauses for good; bytes wait from the second second on. After three such the port is
-// shut and drops what it has and what comes.
+// The receiver pauses permanently; bytes wait from the second second on. After three such seconds
+// the port is shut and drops what it has and what arrives.
 TEST(PauseFluid, watchdog_shuts_a_stuck_port) {
   PauseOptions options = slow_steps();
   options.watchdog = seconds(3);
@@ -323,8 +326,8 @@ TEST(PauseFluid, watchdog_shuts_a_stuck_port) {
   EXPECT_DOUBLE_EQ(fluid.dropped(), 40);
 }
 
-// Marks from 5 to 15 bytes beyond a step, up to one half. Alone at full rate alpha falls by g/t_a
-// of itself; then p = 0.05 of 6 waiting, then 0.35 of 12.
+// Marks from 5 to 15 bytes beyond a step, up to a probability of one half. Alone at full rate alpha
+// falls by the factor g/t_a; then p = 0.05 with 6 waiting, then 0.35 with 12.
 TEST(PauseFluid, marks_cut_the_sender_rate) {
   PauseOptions options = slow_steps();
   options.marking = EcnMarking{.kmin = bytes(5), .kmax = bytes(15), .pmax = 0.5};
@@ -343,7 +346,7 @@ TEST(PauseFluid, marks_cut_the_sender_rate) {
   EXPECT_EQ(fluid.rate(0), 10);
   double alpha = 1 - 0.25 / 2;
   fluid.run(seconds(1));
-  // Ten packets a second: hit in 3 s with 1 - 0.95^30, in 2 s with 1 - 0.95^20.
+  // Ten packets per second: the chance of a mark in 3 s is 1 - 0.95^30, in 2 s 1 - 0.95^20.
   const double first = 10 - 10 * alpha / 2 * (1 - std::pow(0.95, 30)) / 3;
   EXPECT_NEAR(fluid.rate(0), first, 1e-9);
   alpha += 0.25 / 2 * (1 - std::pow(0.95, 20) - alpha);

@@ -7,7 +7,7 @@
 namespace orrery::fabric {
 namespace {
 
-// SplitMix64's finaliser: every input bit reaches every output bit.
+// SplitMix64's finaliser: every input bit affects every output bit.
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -40,7 +40,8 @@ int Router::preferred(const Message& m, int stage, VertexId at, int place, int c
                                    mixed(static_cast<std::uint64_t>(m.source) << 32 |
                                          static_cast<std::uint32_t>(m.destination)) ^
                                    mixed(0x5151u + static_cast<std::uint64_t>(m.queue_pair)));
-  // A polarised network uses one hash in every switch: the spine's choice follows from the leaf's.
+  // In a polarised network every switch uses the same hash, so the spine's choice follows from the
+  // leaf's.
   const std::uint64_t salt =
       options_.polarised
           ? 0
@@ -48,7 +49,7 @@ int Router::preferred(const Message& m, int stage, VertexId at, int place, int c
   return static_cast<int>(mixed(flow ^ salt) % static_cast<std::uint64_t>(count));
 }
 
-// A link from the spine down to the leaf; parallel cables are tried from `prefer` on.
+// Finds a link from the spine down to the leaf; parallel cables are tried starting at `prefer`.
 bool Router::descend(const TreeLayout& tree, int leaf, int spine, int prefer, LinkId& down) const {
   const TreeLayout::Group& g =
       tree.groups[static_cast<std::size_t>(tree.group_of_leaf[static_cast<std::size_t>(leaf)])];
@@ -118,7 +119,7 @@ bool Router::route_over_core(const TreeLayout& tree, const Message& m, std::vect
           ga.first_uplink + std::int64_t{spine} * spine_count + (k0 + k) % spine_count;
       const LinkId to_core = tree.spine_up(x);
       if (!is_up(to_core)) continue;
-      // The destination group's uplinks to this core are those whose number is congruent to it.
+      // Uplinks of the destination group to this core are those whose number is congruent to it.
       const std::int64_t core = x % tree.cores;
       const std::int64_t skew = (core - gb.first_uplink % tree.cores + tree.cores) % tree.cores;
       const auto ways = static_cast<int>((gb.uplinks() - skew + tree.cores - 1) / tree.cores);
@@ -164,7 +165,7 @@ bool Router::route_tree(const TreeLayout& tree, const Message& m, std::vector<Li
   return found;
 }
 
-// One dimension after the other, the shorter way round; ties go up.
+// Goes one dimension after the other, the shorter way round; ties go up.
 bool Router::route_torus(const Message& m, std::vector<LinkId>& path) const {
   int at = m.source, stride = 1;
   for (const int k : graph_.torus) {
@@ -187,7 +188,8 @@ bool Router::route_torus(const Message& m, std::vector<LinkId>& path) const {
   return true;
 }
 
-// Hops to the destination over links that are up; endpoints do not forward, save in a torus.
+// Returns the hops to the destination over links that are up; endpoints do not forward, except in a
+// torus.
 const std::vector<std::int32_t>& Router::distances_to(VertexId destination) {
   if (searched_for_ == destination) return distance_;
   searched_for_ = destination;
@@ -254,7 +256,7 @@ bool Router::route(VertexId source, VertexId destination, int queue_pair,
     path.push_back(FabricGraph::reverse(scaleup_link(destination)));
     found = is_up(path[before]) && is_up(path[before + 1]);
   } else if (!graph_.trees.empty()) {
-    // Ports of a plane reach ports of that plane: the source's decides.
+    // Ports of a plane reach only ports of that plane; the source's plane decides.
     const int plane = source % planes;
     VertexId from = source;
     const int rail_from = source / planes % rails, rail_to = destination / planes % rails;

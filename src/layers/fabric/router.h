@@ -1,14 +1,13 @@
-// Which links a message takes. One interface over trees (by formula), tori (dimension order) and
-// any other graph (shortest paths, searched once a destination).
+// Which links a message takes. One interface for trees (by formula), tori (dimension order) and any
+// other graph (shortest paths, searched once per destination).
 //
-// fixed: D-mod-K. At a leaf the uplink is d mod U, at a spine (d / U) mod u, d the destination's
-//   place: the choice of SimGrid's fat-tree zone and of static InfiniBand routing.
-// ecmp: a hash of (source, destination, queue pair) picks among equal paths; each switch hashes
-// with
-//   a salt of its own unless `polarised`, where all use one hash and a spine sees only part of it.
+// fixed: D-mod-K. At a leaf the uplink is d mod U, at a spine (d / U) mod u, with d the position of
+//   the destination: the choice of SimGrid's fat-tree zone and of static InfiniBand routing.
+// ecmp: a hash of (source, destination, queue pair) chooses among equal paths. Each switch has its
+//   own salt unless `polarised`; then all use one hash, and a spine sees only part of its values.
 // adaptive: the path whose busiest link carries the fewest flows placed so far.
 // pxn: a message to another rail first crosses the scale-up switch to the NIC of the right rail.
-// A failed link is skipped: the next choice, cyclically, whose whole way is up.
+// A failed link is skipped: the router takes the next choice, cyclically, whose whole path is up.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +30,13 @@ class Router {
  public:
   Router(const FabricGraph& graph, RoutingOptions options);
 
-  // Both directions of the cable that the link belongs to.
+  // Fails both directions of the cable to which the link belongs.
   void fail_cable(LinkId link);
   void fail_vertex(VertexId switch_id);
   bool is_up(LinkId link) const { return !failed_[static_cast<std::size_t>(link)]; }
 
-  // Appends the links from source to destination; false, and nothing appended, where none is left.
-  // An adaptive router counts the flow on them.
+  // Appends the links from source to destination. If no path is left, returns false and appends
+  // nothing. An adaptive router counts the flow on these links.
   bool route(VertexId source, VertexId destination, int queue_pair, std::vector<LinkId>& path);
 
  private:
@@ -46,7 +45,7 @@ class Router {
     int destination = 0;
     int queue_pair = 0;
   };
-  // Preferred place among `count` equal choices at one stage of the way.
+  // Returns the preferred choice among `count` equal ones at one stage of the path.
   int preferred(const Message& m, int stage, VertexId at, int place, int count) const;
   bool route_tree(const TreeLayout& tree, const Message& m, std::vector<LinkId>& path);
   bool route_in_group(const TreeLayout& tree, const Message& m, std::vector<LinkId>& path);
@@ -61,13 +60,13 @@ class Router {
   const FabricGraph& graph_;
   RoutingOptions options_;
   std::vector<std::uint8_t> failed_;
-  std::vector<std::uint32_t> load_;  // flows placed on a link, adaptive only
+  std::vector<std::uint32_t> load_;  // flows placed on a link; adaptive routing only
   VertexId searched_for_ = -1;
   std::vector<std::int32_t> distance_;
   std::vector<VertexId> queue_;
 };
 
-// Sum of the links' latencies, seconds.
+// Returns the sum of the links' latencies in seconds.
 double path_latency(const FabricGraph& graph, const std::vector<LinkId>& path);
 
 }  // namespace orrery::fabric

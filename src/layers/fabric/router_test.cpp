@@ -40,7 +40,7 @@ std::vector<FabricSpec> every_kind() {
       {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 512, .rails = 8, .radix = 64},
       {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 120, .rails = 8, .radix = 40},
       {.kind = catalog::TopologyKind::fat_tree, .nodes = 500, .rails = 1, .radix = 16},
-      // 60 uplinks on five cores: the second group's do not begin at the first core.
+      // 60 uplinks on five cores: the second group's uplinks do not begin at the first core.
       {.kind = catalog::TopologyKind::fat_tree, .nodes = 60, .rails = 1, .radix = 12, .tiers = 3},
       {.kind = catalog::TopologyKind::rail_fat_tree,
        .nodes = 64,
@@ -83,7 +83,8 @@ TEST(Router, graph_and_bill_are_one_object) {
     const std::int64_t counted = spec.kind == catalog::TopologyKind::scale_up
                                      ? t.endpoints
                                      : t.node_links + t.leaf_spine_links + t.spine_core_links;
-    // A dragonfly whose groups do not divide its global ports leaves the rest dark.
+    // A dragonfly whose number of other groups does not divide its global ports leaves the rest
+    // unused.
     if (spec.kind == catalog::TopologyKind::dragonfly) {
       EXPECT_LE(static_cast<std::int64_t>(g.links.size()) / 2, counted);
     } else {
@@ -104,7 +105,7 @@ TEST(Router, ports_of_a_switch_stay_within_its_radix) {
   }
 }
 
-// Static InfiniBand routing: destination d leaves the leaf by port d mod 32.
+// Static InfiniBand routing: traffic to destination d leaves the leaf by port d mod 32.
 TEST(Router, d_mod_k) {
   const FabricGraph g = build_tree({});
   Router router(g, {});
@@ -115,7 +116,7 @@ TEST(Router, d_mod_k) {
   EXPECT_EQ(g.link_name(path[2]), "spine 5 -> leaf 9");
 }
 
-// A shift by a whole leaf meets no collision under D-mod-K; all flows run at line rate.
+// A shift by a whole leaf causes no collision under D-mod-K; all flows run at line rate.
 TEST(Router, shifts_are_free_of_collisions) {
   const FabricGraph g = build_tree({.leaves_per_group = 8});
   Router router(g, {});
@@ -153,7 +154,7 @@ TEST(Router, adaptive_spreads_a_permutation) {
   EXPECT_LT(run_traffic(g, adaptive, messages).last, 2.01 * ideal);
 }
 
-// From a core several cables go down to a group, and hashed routes take all of them.
+// Several cables lead from a core down to a group, and hashed routes use all of them.
 TEST(Router, hashed_routes_take_every_cable_of_a_core) {
   const FabricGraph g = build_graph(routed(
       {.kind = catalog::TopologyKind::fat_tree, .nodes = 60, .rails = 1, .radix = 12, .tiers = 3}));
@@ -171,8 +172,8 @@ TEST(Router, hashed_routes_take_every_cable_of_a_core) {
   EXPECT_EQ(taken.size(), 24u) << "four leaves of the second group have six uplinks each";
 }
 
-// All leaves hash alike, so flows that share a leaf's uplink share the spine's: fewer cores are
-// used.
+// All leaves use the same hash, so flows that share a leaf's uplink share the spine's: fewer cores
+// are used.
 TEST(Router, polarisation_hurts) {
   const FabricGraph g = build_tree({.hosts_per_leaf = 16,
                                     .leaves_per_group = 16,
@@ -225,7 +226,8 @@ std::vector<std::string> way(const FabricGraph& g, Router& router, VertexId from
   return names;
 }
 
-// Destination 3 is place 3: uplink 3, spine 1 of the group, and down by the second of its cables.
+// Destination 3 has position 3: uplink 3, spine 1 of the group, and down by the second of its
+// cables.
 TEST(Router, routes_in_a_group_follow_the_destination) {
   const FabricGraph g = build_tree(small_shape());
   Router router(g, {});
@@ -236,7 +238,8 @@ TEST(Router, routes_in_a_group_follow_the_destination) {
   path.clear();
   ASSERT_TRUE(router.route(0, 2, 0, path));
   EXPECT_THAT(path, ElementsAre(0, 16 + 2 * 2, 16 + 2 * (4 + 2) + 1, 5));
-  // Without the cable down the other one to that spine is taken; without both the next uplink.
+  // Without that cable down, the other one to the same spine is used; without both, the next
+  // uplink.
   router.fail_cable(16 + 2 * (4 + 3));
   path.clear();
   ASSERT_TRUE(router.route(0, 3, 0, path));
@@ -248,9 +251,9 @@ TEST(Router, routes_in_a_group_follow_the_destination) {
   EXPECT_TRUE(router.route(4, 4, 0, path)) << "to itself there is nothing to go";
 }
 
-// Place 6 from leaf 0: uplink 6 mod 4 = 2 to spine 0; there 6 / 4 = 1 of three, to core 1. Of the
-// second group's uplinks 6 to 11 core 1 has number 9: spine 1 of it. Down by the cable 2 / 2 = 1 of
-// the two from spine 1 to leaf 3.
+// Position 6 from leaf 0: uplink 6 mod 4 = 2 to spine 0; there 6 / 4 = 1 of three, to core 1. Of
+// the second group's uplinks 6 to 11, core 1 has number 9, on its spine 1. Down by the cable 2 / 2
+// = 1 of the two from spine 1 to leaf 3.
 TEST(Router, routes_across_cores_follow_the_destination) {
   const FabricGraph g = build_tree(small_shape());
   Router router(g, {});
@@ -261,7 +264,7 @@ TEST(Router, routes_across_cores_follow_the_destination) {
   EXPECT_THAT(way(g, router, 0, 6),
               ElementsAre("node 0 -> leaf 0", "leaf 0 -> spine 0", "spine 0 -> core 1",
                           "core 1 -> spine 3", "spine 3 -> leaf 3", "leaf 3 -> node 6"));
-  // Without that cable to the core the next of the spine's.
+  // Without that cable to the core, the next one of the spine's.
   router.fail_cable(48 + 2 * 1);
   EXPECT_THAT(way(g, router, 0, 6),
               ElementsAre("node 0 -> leaf 0", "leaf 0 -> spine 0", "spine 0 -> core 2",
@@ -303,7 +306,7 @@ TEST(Router, torus_routes_take_the_shorter_way) {
   EXPECT_THAT(way(g, router, 0, 5), ElementsAre("node 0 -> node 2", "node 2 -> node 5"));
   EXPECT_THAT(way(g, router, 4, 0), ElementsAre("node 4 -> node 3", "node 3 -> node 0"));
   EXPECT_THAT(way(g, router, 2, 3), ElementsAre("node 2 -> node 0", "node 0 -> node 3"));
-  router.fail_cable(4);  // of nodes 2 and 0
+  router.fail_cable(4);  // between nodes 2 and 0
   EXPECT_THAT(way(g, router, 0, 5), testing::SizeIs(2));
   EXPECT_EQ(way(g, router, 0, 2).size(), 2U) << "round by 1";
   const FabricGraph ring =
@@ -318,7 +321,7 @@ TEST(Router, torus_routes_take_the_shorter_way) {
   EXPECT_THAT(way(square, first, 0, 7), ElementsAre("node 0 -> node 1", "node 1 -> node 7"));
 }
 
-// Two endpoints joined by three routers; each way is as long as the others.
+// Two endpoints joined by three routers; all paths are equally long.
 FabricGraph three_ways() {
   FabricGraph g;
   g.endpoints = 2;
@@ -355,7 +358,7 @@ TEST(Router, adaptive_routing_alternates_equal_paths) {
   EXPECT_THAT(way(g, fixed, 0, 1), ElementsAre("none"));
 }
 
-// Four uplinks: the first four messages of a leaf take one each, the fifth its own again.
+// Four uplinks: the first four messages of a leaf take one each, the fifth its preferred one again.
 TEST(Router, adaptive_routing_alternates_uplinks) {
   TreeShape shape = small_shape();
   shape.groups = 1;
@@ -378,7 +381,7 @@ TEST(Router, adaptive_routing_alternates_uplinks) {
   EXPECT_EQ(path, first);
 }
 
-// Where nothing is loaded yet an adaptive router takes the way that a hashed one prefers.
+// If nothing is loaded yet, an adaptive router takes the path that a hashed one prefers.
 TEST(Router, first_adaptive_route_is_the_hashed_one) {
   const FabricGraph tree = build_tree(small_shape()), ways = three_ways();
   for (int qp = 0; qp < 6; ++qp) {
@@ -396,7 +399,8 @@ TEST(Router, first_adaptive_route_is_the_hashed_one) {
   }
 }
 
-// The three ways from a spine to cores, and both groups' spines: no link twice before all once.
+// The three links from a spine to cores, and both groups' spines: no link is used twice before all
+// are used once.
 TEST(Router, adaptive_routing_alternates_cores) {
   const FabricGraph g = build_tree(small_shape());
   Router router(g, {.kind = catalog::RoutingKind::adaptive});
@@ -447,7 +451,7 @@ struct HashedMessage {
   std::uint64_t queue_pair = 0;
   bool polarised = false;
 
-  // Of so many equal choices at a stage of the way, at a switch.
+  // Chooses among equal options at a stage of the path, at a switch.
   int choice(std::uint64_t stage, std::uint64_t at, std::uint64_t count) const {
     const std::uint64_t flow =
         splitmix(seed ^ splitmix(from << 32 | to) ^ splitmix(std::uint64_t{0x5151} + queue_pair));
@@ -483,7 +487,7 @@ TEST(Router, ecmp_hashes_the_uplink_of_a_leaf) {
 }
 
 // Two groups of two leaves and three spines with four uplinks each, to four cores: uplink x goes to
-// core x mod 4, which has three ways down into the other group, one to each spine.
+// core x mod 4, which has three links down into the other group, one to each spine.
 TEST(Router, ecmp_hashes_at_every_switch_across_cores) {
   const FabricGraph g = build_tree({.hosts_per_leaf = 2,
                                     .leaves_per_group = 2,

@@ -9,18 +9,18 @@
 namespace orrery::fabric {
 namespace {
 
-constexpr int kPieces = 2;  // of a message that switches spray
+constexpr int kPieces = 2;  // pieces per message if switches spray
 constexpr Seconds kSettle = milliseconds(1);
 constexpr Seconds kWindow = microseconds(100);
 constexpr int kMostWindows = 60;
 constexpr double kHurt = 0.9;
-// Queues fill unseen before the next link is paused: rates that change by no more than this part of
-// the wire over so many windows have come to rest.
+// Queues can fill unnoticed before the next link is paused. Rates count as steady if they change by
+// at most this share of the wire over this many windows.
 constexpr double kAtRest = 1e-3;
 constexpr std::size_t kCalm = 10;
 
-// To the next node and to others round the machine, a whole number of leaves away for nobody: so
-// every leaf sends to several.
+// Each node sends to the next node and to others around the machine, none of them a whole number of
+// leaves away, so that every leaf sends to several.
 std::vector<Message> spread_out(int nodes, int partners) {
   std::vector<Message> out;
   const int most = std::min(partners, nodes - 1);
@@ -83,7 +83,7 @@ class StormRun {
   }
 
  private:
-  // The watchdog acts once all has come to rest, however long it takes in truth.
+  // In the study the watchdog acts once everything is steady, however long that really takes.
   static PauseOptions options_of(const StormSpec& spec) {
     PauseOptions options = spec.options;
     if (options.watchdog) options.watchdog = stand_in();
@@ -95,7 +95,7 @@ class StormRun {
     return graph_.links[static_cast<std::size_t>(graph_.trees[0].node_up(0))].capacity;
   }
 
-  // Bytes a second of every message.
+  // Returns the bytes per second of every message.
   std::vector<double> window(Seconds span) {
     std::vector<double> at(messages_.size());
     const auto sum = [&](std::size_t m) {
@@ -109,7 +109,7 @@ class StormRun {
     return at;
   }
 
-  // Of messages that are neither from nor to the stuck node.
+  // Returns the mean over messages that are neither from nor to the stuck node.
   double mean_of(const std::vector<double>& rates) const {
     double sum = 0, count = 0;
     for (std::size_t m = 0; m < rates.size(); ++m) {
@@ -155,7 +155,7 @@ class StormRun {
   std::vector<Message> messages_;
   PauseFluid fluid_;
   bool has_watchdog_;
-  std::vector<std::size_t> first_;  // flow of a message
+  std::vector<std::size_t> first_;  // index of a message's first flow
   std::size_t flows_ = 0;
   LinkId stuck_ = -1;
 };
@@ -165,16 +165,19 @@ class StormRun {
 Result<StormReport> study_storm(const Topology& topology, const StormSpec& spec) {
   FabricSpec one = topology.spec;
   one.rails = one.planes = 1;
-  one.tiers = topology.tiers;  // a rail by itself might do with fewer
+  one.tiers = topology.tiers;  // a single rail might otherwise need fewer tiers
   one.nodes = std::min(one.nodes, kStormNodes);
   const auto built = make_topology(one);
   if (!built) return std::unexpected(built.error());
   const FabricGraph graph = build_graph(*built);
   if (graph.trees.empty()) {
-    return fail(fault("fabric.kind", "storms are studied on trees", "use a fat tree or rails"));
+    return fail(
+        fault("fabric.kind", "storms can be studied on trees only", "use a fat tree or rails"));
   }
   if (one.nodes < 3) {
-    return fail(fault("fabric.too-small", "a storm needs others to stop", "three nodes or more"));
+    return fail(fault("fabric.too-small",
+                      "the network is too small for a storm to stop other nodes",
+                      "use three nodes or more"));
   }
   StormReport r = StormRun(graph, spec, one.nodes).run();
   r.nodes = one.nodes;

@@ -24,7 +24,7 @@ StormSpec spec_of(catalog::RoutingKind routing, std::optional<Seconds> watchdog)
   return s;
 }
 
-// Guo et al., SIGCOMM 2016, section 4.3: one NIC may block the entire network. So it does where all
+// Guo et al., SIGCOMM 2016, section 4.3: one NIC may block the entire network. It does if all nodes
 // send to all.
 TEST(StormStudy, one_nic_stops_every_node_under_all_to_all) {
   StormSpec spec = spec_of(catalog::RoutingKind::adaptive, {});
@@ -45,11 +45,11 @@ TEST(StormStudy, storm_stays_with_the_leaves_that_send_there) {
   EXPECT_GT(sprayed->reach, 0.25);
   EXPECT_LT(sprayed->reach, 0.75);
   EXPECT_LT(sprayed->left, 0.05);
-  // A route of its own to every node: few share the stuck one's.
+  // Each destination has its own route, so few routes share the stuck node's links.
   EXPECT_LT(fixed->reach, 0.5 * sprayed->reach);
 }
 
-// 127 nodes of one rail would fit one switch of 128 ports; with eight rails they stand under two.
+// 127 nodes with one rail would fit one switch of 128 ports; with eight rails they need two tiers.
 TEST(StormStudy, rail_has_as_many_tiers_as_the_network) {
   const auto r = study_storm(rails_of(127, 128), spec_of(catalog::RoutingKind::adaptive, {}));
   ASSERT_TRUE(r);
@@ -69,7 +69,7 @@ TEST(StormStudy, without_pauses_no_other_node_stops) {
   s.options.pauses = false;
   const auto r = study_storm(rails_of(64, 32), s);
   ASSERT_TRUE(r);
-  EXPECT_NEAR(r->reach, 4.0 / 63, 1e-9) << "those who send to it";
+  EXPECT_NEAR(r->reach, 4.0 / 63, 1e-9) << "the nodes that send to it";
   EXPECT_GT(r->held, 0.99);
 }
 
@@ -91,7 +91,7 @@ TEST(StormStudy, storm_in_a_small_tree) {
   spec.options.xoff = bytes(100e3);
   const StormReport r = *study_storm(t, spec);
   EXPECT_EQ(r.nodes, 6);
-  EXPECT_EQ(r.back, r.held) << "nobody breaks it";
+  EXPECT_EQ(r.back, r.held) << "there is no watchdog";
   EXPECT_GT(r.pauses, 0U);
   EXPECT_GT(r.reach, 0);
   EXPECT_LE(r.reach, 1);
@@ -115,8 +115,8 @@ TEST(StormStudy, unsupported_storms_are_refused) {
   EXPECT_EQ(code({.kind = catalog::TopologyKind::scale_up, .nodes = 4, .rails = 8}), "fabric.kind");
 }
 
-// Each sends to both others at half of its wire. The port to node 0 stands: 1 MB waits there for
-// each sender after 40 us, whose NIC is then paused, so that in the second 100 us nothing moves.
+// Each sends to both others at half of its wire rate. The port to node 0 is stopped: after 40 us 1
+// MB of each sender waits there and its NIC is paused, so nothing moves in the second 100 us.
 TEST(StormStudy, storm_among_three_nodes) {
   const Topology three = *make_topology({.nodes = 3, .rails = 8, .radix = 64});
   using catalog::RoutingKind;
@@ -131,7 +131,7 @@ TEST(StormStudy, storm_among_three_nodes) {
     EXPECT_EQ(r->reach, 1);
     EXPECT_NEAR(r->left, 0, 1e-9);
     EXPECT_NEAR(r->held, 0, 1e-9);
-    EXPECT_EQ(r->back, r->held) << "nobody breaks the pause";
+    EXPECT_EQ(r->back, r->held) << "there is no watchdog";
     EXPECT_EQ(r->pauses, 2u);
     EXPECT_EQ(r->spread, microseconds(100));
     spec.options.watchdog = kWatchdogTime;
@@ -145,7 +145,7 @@ TEST(StormStudy, storm_among_three_nodes) {
     EXPECT_EQ(dropped->pauses, 0u);
     EXPECT_EQ(dropped->reach, 1) << "both send to it";
     EXPECT_NEAR(dropped->left, 0, 1e-9);
-    EXPECT_NEAR(dropped->held, 1, 1e-9) << "and to one another as before";
+    EXPECT_NEAR(dropped->held, 1, 1e-9) << "and to each other as before";
   }
 }
 

@@ -9,12 +9,12 @@
 namespace orrery::fabric {
 namespace {
 
-// Above this the counts stop meaning a building and arithmetic in int could overflow.
+// Above this the counts no longer describe a building, and int arithmetic could overflow.
 constexpr std::int64_t kMostEndpoints = 16'000'000;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Ports of a leaf that face nodes, with the rest facing up: R/2 at 1:1, 32 of 56 at 4:3.
+// Ports of a leaf that face nodes; the rest face up: R/2 at 1:1, 32 of 56 at 4:3.
 struct LeafPorts {
   int down = 0;
   int up = 0;
@@ -32,22 +32,24 @@ Diagnostics faults_of(const FabricSpec& s) {
                         "give nodes and NICs per node"));
   }
   if (std::int64_t{s.nodes} * s.rails * s.planes > kMostEndpoints) {
-    out.push_back(fault("fabric.size", "more endpoints than the generator takes",
+    out.push_back(fault("fabric.size", "more endpoints than can be modelled",
                         "at most " + std::to_string(kMostEndpoints)));
   }
   if (s.planes < 1 || s.planes > 8) {
-    out.push_back(fault("fabric.planes", "planes must be 1 to 8", "2 is the twin plane"));
+    out.push_back(fault("fabric.planes", "planes must be 1 to 8", "use 2 for twin-plane networks"));
   }
   const bool switched =
       s.kind != catalog::TopologyKind::torus && s.kind != catalog::TopologyKind::scale_up;
   const bool halved = switched && s.kind != catalog::TopologyKind::dragonfly;
   if (switched && (s.radix < 4 || (halved && s.radix % 2 != 0))) {
-    out.push_back(fault("fabric.radix", "the radix of a tree's switch is even and at least 4",
+    out.push_back(fault("fabric.radix",
+                        "the radix of a switch in a tree must be even and at least 4",
                         "count ports at the endpoint's rate: 64 for a QM9700"));
   }
   if (!(s.oversubscription >= 1) || s.oversubscription > s.radix) {
-    out.push_back(fault("fabric.oversubscription", "oversubscription is down over up, at least 1",
-                        "1 for non-blocking, 1.333 for 4:3"));
+    out.push_back(fault("fabric.oversubscription",
+                        "oversubscription (down divided by up) must be at least 1",
+                        "use 1 for non-blocking, 1.333 for 4:3"));
   }
   if (s.kind == catalog::TopologyKind::torus) {
     std::int64_t product = 1;
@@ -57,14 +59,16 @@ Diagnostics faults_of(const FabricSpec& s) {
       product = std::min(product * std::max(k, 1), kMostEndpoints + 1);
     }
     if (!positive || product != std::int64_t{s.nodes} * s.rails) {
-      out.push_back(fault("fabric.torus", "the sizes of a torus must multiply to its endpoints",
-                          "16 x 16 for 256 endpoints"));
+      out.push_back(fault("fabric.torus",
+                          "the product of a torus's sizes must be its number of endpoints",
+                          "for example 16 x 16 for 256 endpoints"));
     }
   }
   return out;
 }
 
-// Leaves of a unit of `nodes` nodes and `rails` rails. A full unit has one leaf a rail.
+// Returns the leaves of a unit of `nodes` nodes and `rails` rails. A full unit has one leaf per
+// rail.
 LeafUnit rail_unit(int node_from, int nodes, int rail_from, int rails, int down) {
   const int per_leaf = std::max(1, std::min(rails, down / nodes));
   return {.node_from = node_from,
@@ -75,7 +79,7 @@ LeafUnit rail_unit(int node_from, int nodes, int rail_from, int rails, int down)
           .leaves = static_cast<int>(ceil_div(rails, per_leaf))};
 }
 
-// Units of one group over all nodes, `rails` rails from `rail_from`.
+// Returns the units of one group over all nodes, with `rails` rails from `rail_from`.
 SwitchGroup rail_group(int down, int node_from, int nodes, int rail_from, int rails) {
   SwitchGroup g;
   for (int at = node_from; at < node_from + nodes; at += down) {
@@ -86,7 +90,8 @@ SwitchGroup rail_group(int down, int node_from, int nodes, int rail_from, int ra
   return g;
 }
 
-// A plain fat tree fills leaves in the order of endpoints: one unit of one rail over "endpoints".
+// A plain fat tree fills leaves in the order of endpoints: one unit with one rail, whose "nodes"
+// are endpoints.
 SwitchGroup plain_group(int from, int endpoints, int down) {
   SwitchGroup g;
   for (int at = from; at < from + endpoints; at += down) {
@@ -109,7 +114,7 @@ std::int64_t leaf_count(const FabricSpec& s, int down) {
 
 std::vector<SwitchGroup> three_tier_groups(const FabricSpec& s, int down) {
   std::vector<SwitchGroup> out;
-  const int most_leaves = down;  // a spine has R/2 ports down: one to each leaf of its group
+  const int most_leaves = down;  // a spine has R/2 ports down, one to each leaf of its group
   if (s.kind == catalog::TopologyKind::fat_tree) {
     const int endpoints = s.nodes * s.rails;
     for (int at = 0; at < endpoints; at += most_leaves * down) {
@@ -164,7 +169,7 @@ void build_three_tiers(Topology& t, LeafPorts ports) {
   finish_clos(t, ports.up);
 }
 
-// One leaf switch for everything, with all its ports down: a network too small for a second tier.
+// Builds one leaf switch with all its ports down, for a network too small for a second tier.
 void build_one_tier(Topology& t) {
   const FabricSpec& s = t.spec;
   t.tiers = 1;
@@ -172,7 +177,8 @@ void build_one_tier(Topology& t) {
   finish_clos(t, 0);
 }
 
-// Each rail by itself: one switch with all its ports down, or its own two tiers above R nodes.
+// Builds each rail separately: one switch with all its ports down, or its own two tiers above R
+// nodes.
 void build_rail_only(Topology& t, LeafPorts ports) {
   const FabricSpec& s = t.spec;
   t.tiers = s.nodes <= s.radix ? 1 : 2;
@@ -196,19 +202,19 @@ Result<Topology> build_clos(Topology t) {
   if (s.kind == catalog::TopologyKind::rail_only) {
     build_rail_only(t, ports);
     if (t.tiers == 2 && t.groups.front().leaves > s.radix) {
-      return fail(fault("fabric.size", "a rail has more nodes than two tiers hold",
-                        "use a fat tree, or switches of a larger radix"));
+      return fail(fault("fabric.size", "a rail has more nodes than two tiers can connect",
+                        "use a fat tree, or switches with a larger radix"));
     }
     return t;
   }
   const std::int64_t leaves = leaf_count(s, ports.down);
-  // A spine has R ports, one to each leaf at least.
+  // A spine has R ports, at least one to each leaf.
   const bool two_fit = leaves <= s.radix;
   const bool one_fits =
       std::int64_t{s.nodes} * s.rails + s.manager_ports <= s.radix && s.oversubscription == 1;
   if (s.tiers == 1 || (s.tiers == 0 && one_fits)) {
     if (!one_fits) {
-      return fail(fault("fabric.size", "one switch does not hold all endpoints", "use two tiers"));
+      return fail(fault("fabric.size", "one switch cannot connect all endpoints", "use two tiers"));
     }
     build_one_tier(t);
   } else if (s.tiers == 2 || (s.tiers == 0 && two_fit)) {
@@ -261,7 +267,8 @@ Topology build_torus(Topology t) {
   return t;
 }
 
-// nodes = domains, rails = accelerators of a domain; one link from each to each switch chip.
+// nodes = domains, rails = accelerators per domain; each accelerator has one link to each switch
+// chip.
 Topology build_scale_up(Topology t) {
   t.tiers = 1;
   t.leaves = std::int64_t{t.spec.nodes} * t.spec.scaleup_chips;
@@ -324,7 +331,8 @@ BytesPerSecond bisection(const Topology& t) {
       return rate * (wrap * static_cast<double>(t.endpoints) / k_max);
     }
     case catalog::TopologyKind::dragonfly: {
-      // Half the groups face the other half; every pair of groups has its share of global links.
+      // Half the groups face the other half; each pair of groups has an equal share of the global
+      // links.
       const double g = t.dragonfly_groups;
       const double cut =
           g / 2 * (g / 2) / (g * (g - 1) / 2) * static_cast<double>(t.spine_core_links);
@@ -342,7 +350,7 @@ BytesPerSecond bisection(const Topology& t) {
 double bisection_share(const Topology& t) {
   if (t.spec.kind == catalog::TopologyKind::scale_up) return 1;
   const double half = static_cast<double>(t.endpoints) / 2;
-  // Ports without a rate (a node whose NICs are not known) send nothing.
+  // Ports without a rate (of a node whose NICs are unknown) send nothing.
   return t.spec.link_rate > BytesPerSecond(0) ? bisection(t) / (t.spec.link_rate * half) : 0;
 }
 

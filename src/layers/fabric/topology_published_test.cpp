@@ -1,7 +1,7 @@
-// Published reference tables against the topology generator: where they agree, and which printed
-// figures are wrong.
+// Published reference tables compared with the topology generator: where they agree, and which
+// printed figures are wrong.
 //
-// fabric_counts.csv: rows of the SuperPOD documents. A row with other counts than the rules give is
+// fabric_counts.csv: rows of the SuperPOD documents. A row with counts other than the rules give is
 // a finding "published.counts". fabric_errata.csv: figures known to be misprinted or to differ
 // between editions. Each is recomputed here and reported as "published.misprint" or
 // "published.editions" with the right figure, or not at all if it turns out to be right.
@@ -37,7 +37,7 @@ Diagnostic finding(const CsvTable& t, const CsvRow& r, std::string code, std::st
           .fix = std::move(fix)};
 }
 
-// The spec that a row of fabric_counts.csv describes.
+// Returns the spec that a row of fabric_counts.csv describes.
 FabricSpec published_spec(const CsvTable& table, const CsvRow& row) {
   const int nodes = whole(table, row, "nodes");
   return {.kind = catalog::TopologyKind::rail_fat_tree,
@@ -72,7 +72,8 @@ Diagnostics check_row(const CsvTable& t, const CsvRow& r) {
   return out;
 }
 
-// The right figure of a row of fabric_errata.csv and why; empty where the print is right.
+// The right figure for a row of fabric_errata.csv and the reason; empty if the printed one is
+// right.
 struct Right {
   std::string value;
   std::string why;
@@ -110,7 +111,7 @@ Right right_figure(const CsvTable& t, const CsvRow& r) {
   return {"", "another edition of the document says " + other};
 }
 
-// One finding a row and count that differs; empty where all rows are given exactly.
+// Returns one finding per row and count that differs; empty if all rows match exactly.
 Diagnostics check_published_counts(const CsvTable& counts) {
   Diagnostics out;
   for (const CsvRow& row : counts.rows()) {
@@ -135,7 +136,7 @@ Diagnostics check_published_errata(const CsvTable& errata) {
   return out;
 }
 
-// SuperPOD reference architectures: 27 rows of the catalog with counts and 11 re-read ones.
+// SuperPOD reference architectures: 27 catalog rows with counts and 11 rows that were read again.
 TEST(TopologyPublished, gives_every_published_count_exactly) {
   const CsvTable counts = catalog::embedded_table("validation/fabric_counts.csv").value();
   EXPECT_EQ(counts.rows().size(), 38u);

@@ -16,8 +16,8 @@ Topology made(const FabricSpec& spec) {
   return t.value_or(Topology{});
 }
 
-// Of the recalled A100 rows only the first is doubtful: 4 spines by rule, 5 by memory. Five divide
-// the 20 uplinks of a leaf as well, so both could be built; four suffice.
+// Only the first of the recalled A100 rows is doubtful: 4 spines by the rule, 5 from memory. Five
+// divide the 20 uplinks of a leaf too, so both could be built; four suffice.
 TEST(Topology, recalled_a100_first_unit_needs_four_spines) {
   const Topology t = made({.nodes = 20, .rails = 8, .radix = 40});
   EXPECT_EQ(t.spines, 4);
@@ -59,9 +59,9 @@ TEST(Topology, oversubscription_thins_the_uplinks) {
   EXPECT_EQ(made(thin).leaf_spine_links, 4 * 16);
 }
 
-// 100 nodes on leaves of 32 ports down: four leaves, 28 ports to spare, of which managers have two.
-// Three tiers: every uplink of a spine meets a core, in every plane.
-TEST(Topology, ports_that_nobody_takes_are_spare) {
+// 100 nodes on leaves with 32 ports down: four leaves, 28 spare ports, of which managers use two.
+// Three tiers: every uplink of a spine goes to a core, in every plane.
+TEST(Topology, unused_ports_are_spare) {
   FabricSpec spec{.kind = catalog::TopologyKind::fat_tree,
                   .nodes = 100,
                   .rails = 1,
@@ -84,7 +84,7 @@ TEST(Topology, ports_that_nobody_takes_are_spare) {
 TEST(Topology, last_unit_packs_rails_on_a_leaf) {
   // 40 nodes: a full unit of 32 (8 leaves) and 8 nodes with four rails on each of 2 leaves.
   EXPECT_EQ(made({.nodes = 40, .radix = 64}).leaves, 10);
-  EXPECT_EQ(made({.nodes = 4, .radix = 64}).leaves, 1);  // 32 ports: one switch holds them
+  EXPECT_EQ(made({.nodes = 4, .radix = 64}).leaves, 1);  // 32 ports: one switch is enough
 }
 
 // Kim et al. 2008, balanced: a = 2p = 2h, N = ap(ah+1).
@@ -192,8 +192,8 @@ TEST(Topology, torus_sizes_must_multiply_to_the_endpoints) {
   EXPECT_EQ(bisection(two) / two.spec.link_rate, 2) << "a ring of two is cut once";
 }
 
-// Leaves of four ports down. Three nodes of ten rails: 30 endpoints on 8 leaves in their order; by
-// rails each of the ten has a leaf of its own.
+// Leaves with four ports down. Three nodes with ten rails: 30 endpoints fill 8 leaves in order; by
+// rails each of the ten has its own leaf.
 TEST(Topology, plain_trees_fill_leaves) {
   const FabricSpec plain{.kind = TopologyKind::fat_tree, .nodes = 3, .rails = 10, .radix = 8};
   EXPECT_EQ(make_topology(plain)->tiers, 2);
@@ -202,7 +202,7 @@ TEST(Topology, plain_trees_fill_leaves) {
   rails.kind = TopologyKind::rail_fat_tree;
   EXPECT_EQ(make_topology(rails)->tiers, 3);
   EXPECT_EQ(make_topology(rails)->leaves, 10);
-  // Twenty nodes of two: groups of 16 endpoints, or of 16 nodes of one rail.
+  // Twenty nodes with two NICs: groups of 16 endpoints, or of 16 nodes per rail.
   const FabricSpec wide{
       .kind = TopologyKind::fat_tree, .nodes = 20, .rails = 2, .radix = 8, .tiers = 3};
   const Topology t = *make_topology(wide);
@@ -250,7 +250,7 @@ TEST(Topology, bisection_by_topology) {
   FabricSpec dark = half;
   dark.link_rate = BytesPerSecond(0);
   EXPECT_EQ(bisection_share(*make_topology(dark)), 0);
-  // Three groups of a dragonfly, a global link between any two: 1.5 x 1.5 of 3 pairs.
+  // Three groups of a dragonfly, with a global link between any two: 1.5 x 1.5 of 3 pairs.
   const Topology fly =
       *make_topology({.kind = TopologyKind::dragonfly, .nodes = 6, .rails = 1, .radix = 4});
   EXPECT_NEAR(bisection(fly) / fly.spec.link_rate, 1.5 * 1.5 / 3 * 3, 1e-12);
@@ -262,7 +262,7 @@ TEST(Topology, bisection_by_topology) {
   EXPECT_EQ(smallest_divisor_at_least(7, 0), 1);
 }
 
-// Four endpoints fit one switch of eight ports; asked for two tiers they have a leaf, which has
+// Four endpoints fit one switch of eight ports; if two tiers are requested they get a leaf with
 // four links to one spine.
 TEST(Topology, requested_tiers_are_built) {
   FabricSpec spec{.kind = TopologyKind::fat_tree, .nodes = 4, .rails = 1, .radix = 8};
@@ -290,8 +290,8 @@ TEST(Topology, requested_tiers_are_built) {
   EXPECT_FALSE(make_topology(spec)) << "nine do not fit eight ports";
 }
 
-// Radix 4: leaves of two hosts, groups of two leaves. Six nodes of two rails are a full group and a
-// half one a rail.
+// Radix 4: leaves of two hosts, groups of two leaves. Six nodes with two rails make a full group
+// and a half one per rail.
 TEST(Topology, three_tier_rails_end_in_a_partial_group) {
   const Topology t =
       make_topology(
@@ -318,7 +318,8 @@ TEST(Topology, three_tier_rails_end_in_a_partial_group) {
   EXPECT_EQ(diameter_links(t), 6);
 }
 
-// Seven endpoints: four and three, of which the last leaf has one and a port for the manager.
+// Seven endpoints: groups of four and three; the last leaf has one endpoint and a port for the
+// manager.
 TEST(Topology, three_tier_tree_ends_in_a_partial_leaf) {
   const Topology t = make_topology({.kind = TopologyKind::fat_tree,
                                     .nodes = 7,
@@ -344,7 +345,7 @@ TEST(Topology, three_tier_tree_ends_in_a_partial_leaf) {
   EXPECT_EQ(t.switches(), 10);
 }
 
-// Of twelve ports down four go up at 3:1, one at 12:1 and never none; spines divide the uplinks.
+// With twelve ports down, four go up at 3:1, one at 12:1 and never zero; spines divide the uplinks.
 TEST(Topology, oversubscription_reduces_uplinks) {
   const auto built = [](double over) {
     return make_topology({.kind = TopologyKind::fat_tree,
@@ -366,7 +367,7 @@ TEST(Topology, oversubscription_reduces_uplinks) {
   EXPECT_DOUBLE_EQ(bisection_share(built(1)), 1);
 }
 
-// Each rail is a switch by itself up to its radix, and two tiers above.
+// Each rail is a single switch up to its radix, and two tiers above.
 TEST(Topology, rail_only_networks) {
   FabricSpec spec{.kind = TopologyKind::rail_only, .nodes = 8, .rails = 3, .radix = 8};
   const Topology one = make_topology(spec).value();
@@ -395,7 +396,7 @@ std::string said_of(const FabricSpec& spec) {
   return text;
 }
 
-// Radix 63: h = 16, groups of 32 routers with 16 endpoints each, 32 x 16 + 1 groups at most.
+// Radix 63: h = 16, groups of 32 routers with 16 endpoints each, at most 32 x 16 + 1 groups.
 TEST(Topology, dragonfly_counts) {
   FabricSpec s{.kind = TopologyKind::dragonfly, .nodes = 128, .rails = 8, .radix = 63};
   const auto two = make_topology(s);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Starts messages as their time comes and notes when the last flow of each is done.
+// Starts messages at their times and records when the last flow of each is done.
 class Sender final : public sim::EventHandler, public FlowObserver {
  public:
   Sender(FlowEngine& engine, const FabricGraph& graph, Router& router,

@@ -1,5 +1,5 @@
-// Messages sent over a network and when they arrive: patterns, and one call that routes and runs
-// them. What tests, benches, `orrery fabric` and the failure study share.
+// Messages sent over a network and when they arrive: traffic patterns, and one call that routes and
+// runs them. Shared by tests, benches, `orrery fabric` and the failure study.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ struct Message {
 };
 
 std::vector<Message> all_to_all(int endpoints, Bytes each);
-// One cycle through all endpoints in random order: nobody sends to itself.
+// Returns one cycle through all endpoints in random order: no endpoint sends to itself.
 std::vector<Message> random_permutation(int endpoints, Bytes each, std::uint64_t seed);
 
 struct TrafficOptions {
-  int queue_pairs = 1;            // a message is split evenly over so many flows
-  double tolerance = 0;           // of FlowOptions
+  int queue_pairs = 1;            // a message is split evenly over this many flows
+  double tolerance = 0;           // as in FlowOptions
   bool weigh_by_latency = false;  // rate per 1/latency, as SimGrid's CM02 shares
 };
 
 struct TrafficResult {
-  std::vector<double> finish;  // seconds, by message; infinity where it never ends
-  double last = 0;             // of those that end
+  std::vector<double> finish;  // seconds, by message; infinity if it never ends
+  double last = 0;             // end of the last message that ends
   std::size_t unreachable = 0;
-  LinkId limiting_link = -1;    // the one that needs longest for the bytes it carries
-  double limiting_seconds = 0;  // that time
+  LinkId limiting_link = -1;    // the link that needs longest for the bytes it carries
+  double limiting_seconds = 0;  // time of the limiting link
   std::uint64_t solves = 0;
 };
 

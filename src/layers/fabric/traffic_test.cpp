@@ -25,7 +25,7 @@ TEST(Traffic, all_to_all_takes_its_ideal_time) {
 }
 
 TEST(Traffic, bytes_are_conserved) {
-  // What the busiest link needs for its bytes is a bound from below; the receiver of an incast
+  // The time that the busiest link needs for its bytes is a lower bound; the receiver of an incast
   // meets it exactly.
   const FabricGraph graph = build_tree({.leaves_per_group = 4});
   Router router(graph, {});
@@ -43,7 +43,7 @@ TEST(Traffic, relabelling_hosts_of_a_leaf_changes_nothing) {
   for (Message& m : messages) m.bytes *= random.uniform();
   Router router(graph, {.kind = catalog::RoutingKind::adaptive});
   const TrafficResult plain = run_traffic(graph, router, messages);
-  // Leaves renamed: leaf l becomes leaf 7 - l, hosts keep their place.
+  // Leaves are renumbered: leaf l becomes leaf 7 - l, hosts keep their position.
   std::vector<Message> renamed = messages;
   const auto rename = [](VertexId e) { return (7 - e / 32) * 32 + e % 32; };
   for (Message& m : renamed) {
@@ -91,7 +91,7 @@ TEST(Traffic, staggered_starts_and_priorities) {
   EXPECT_NEAR(r.finish[0], 2e-6 + 150e6 / 50e9, 1e-9);
 }
 
-// Two ways of 1 and 2 bytes a second; half of the message goes by each.
+// Two paths of 1 and 2 bytes per second; half of the message takes each.
 TEST(Traffic, message_arrives_with_its_last_piece) {
   FabricGraph g;
   g.endpoints = 2;
@@ -134,10 +134,10 @@ TEST(Traffic, patterns_reach_every_other_endpoint) {
   }
 }
 
-// Links of half a second: from the same leaf 1 s, from another 2 s, so the near one weighs twice as
-// much. Alone it has 3 bytes by 2 s, then two of the three a second: 4 more by 4 s. The far one has
-// 2 by then and the link to itself: 3 more by 5 s. In equal shares the near one ends at 2 + 4
-// / 1.5.
+// Links with half a second of latency: 1 s from the same leaf, 2 s from another, so the near
+// message weighs twice as much. Alone it has 3 bytes by 2 s, then gets two of the three per second:
+// 4 more by 4 s. The far one has 2 by then and the link to itself: 3 more by 5 s. With equal shares
+// the near one would end at 2 + 4 / 1.5.
 TEST(Traffic, latency_weight_favours_the_nearer_message) {
   const FabricGraph g = build_tree({.hosts_per_leaf = 2,
                                     .leaves_per_group = 2,
@@ -156,7 +156,7 @@ TEST(Traffic, latency_weight_favours_the_nearer_message) {
   EXPECT_NEAR(even.finish[0], 2 + 4 / 1.5, 1e-8);
   EXPECT_NEAR(even.finish[1], 5, 1e-8);
   EXPECT_NEAR(even.last, 5, 1e-8);
-  // One starts later, and in three parts of the same bytes.
+  // One starts later, in three parts with the same total bytes.
   const TrafficResult later = run_traffic(g, router, {{1, 0, 6, 10.0}}, {.queue_pairs = 3});
   EXPECT_NEAR(later.finish[0], 10 + 1 + 2, 1e-8);
   EXPECT_NEAR(later.limiting_seconds, 2, 1e-12);

@@ -11,8 +11,9 @@ namespace orrery::fabric {
 namespace {
 
 constexpr std::size_t kMostNamed = 64;
-// An adaptive switch chooses the way of every packet, so that a message is sprayed: as many pieces
-// as keep the study within kMostPieces flows, no fewer than leave a piece's own size in the noise.
+// An adaptive switch chooses the path of every packet, so a message is split into pieces: as many
+// as keep the study within kMostPieces flows, and at least enough that the size of a piece does not
+// distort the result.
 constexpr std::size_t kMostPieces = 65'536;
 constexpr std::size_t kFewest = 8;
 constexpr std::size_t kEnough = 128;
@@ -22,8 +23,8 @@ TrafficOptions traffic_of(const RoutingOptions& routing, std::size_t messages) {
   return {.queue_pairs = static_cast<int>(std::clamp(kMostPieces / messages, kFewest, kEnough))};
 }
 
-// Nodes exchange in pairs, whole leaves apart, so that a static route meets no collision before the
-// loss; nodes without a partner stand aside.
+// Nodes exchange in pairs that are whole leaves apart, so that static routes do not collide before
+// the loss; nodes without a partner take no part.
 std::vector<Message> half_way_round(const FabricGraph& g, const FabricSpec& spec, Bytes each) {
   std::vector<Message> out;
   const int per_node = g.rails * g.planes;
@@ -39,13 +40,14 @@ std::vector<Message> half_way_round(const FabricGraph& g, const FabricSpec& spec
   return out;
 }
 
-// Of an endpoint's own link.
+// Returns the rate of an endpoint's own link.
 double port_rate(const FabricGraph& g) {
   const TreeLayout& tree = g.trees.front();
   return g.links[static_cast<std::size_t>(tree.node_up(0))].capacity;
 }
 
-// Takes the lost part out of the router; its name, or empty where there is no such part.
+// Removes the lost part from the router; returns its name, or an empty string if there is no such
+// part.
 std::string take_out(const FabricGraph& g, Router& router, Loss loss, int number) {
   const TreeLayout& tree = g.trees.front();
   const auto leaves = static_cast<int>(tree.group_of_leaf.size());
@@ -86,7 +88,8 @@ std::string take_out(const FabricGraph& g, Router& router, Loss loss, int number
   return {};
 }
 
-// A NIC's two halves (one a plane) are one message: what a lost plane leaves goes by the others.
+// A NIC's two halves (one per plane) are one message: if a plane is lost, the other half carries
+// it.
 void move_to_living_planes(const FabricGraph& g, Router& router, std::vector<Message>& messages) {
   if (g.planes < 2) return;
   std::vector<LinkId> path;
@@ -135,12 +138,13 @@ std::optional<Loss> loss_from(std::string_view text) {
 
 Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
   if (topology.endpoints > kMostStudied) {
-    return fail(fault("fabric.too-large", "too many endpoints to run as flows",
+    return fail(fault("fabric.too-large", "too many endpoints to simulate as flows",
                       "at most " + std::to_string(kMostStudied)));
   }
   const FabricGraph g = build_graph(topology);
   if (g.trees.empty()) {
-    return fail(fault("fabric.kind", "losses are studied on trees", "use a fat tree or rails"));
+    return fail(
+        fault("fabric.kind", "losses can be studied on trees only", "use a fat tree or rails"));
   }
   std::vector<Message> messages = half_way_round(g, topology.spec, spec.message);
   Router whole(g, spec.routing);

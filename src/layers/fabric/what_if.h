@@ -1,11 +1,11 @@
-// What a loss costs: the same traffic before and after a NIC, cable, plane, leaf or spine is gone.
+// The cost of a loss: the same traffic before and after a NIC, cable, plane, leaf or spine is gone.
 //
 // Traffic: every endpoint exchanges with its counterpart about half the machine away, on its own
-// rail (a step of a ring or tree across the fabric). Flows are routed anew around the loss and run,
-// whole where routes are static or hashed, sprayed in many pieces where switches adapt;
-// a message that has no way left is cut. The closed form of collective_model.h (`share_after`)
-// stands beside as a check. Wrong where the library re-plans its rings around the loss: this is the
-// time until it does.
+// rail (a step of a ring or tree across the fabric). Flows are rerouted around the loss and run:
+// whole if routes are static or hashed, in many pieces if switches adapt. A message without a
+// remaining path is cut. The closed form of collective_model.h (`share_after`) is computed for
+// comparison. Wrong if the library re-plans its rings around the loss: this is the time until it
+// does.
 #pragma once
 
 #include <string>
@@ -20,25 +20,25 @@ namespace orrery::fabric {
 
 struct LossSpec {
   Loss loss = Loss::leaf_uplink;
-  int number = 0;  // which: of NICs, cables, leaves or spines, from 0
+  int number = 0;  // index of the NIC, cable, leaf or spine, from 0
   RoutingOptions routing;
   Bytes message = megabytes(100);
 };
 
 struct LossReport {
   std::string lost;  // "leaf 0 - spine 5"
-  Seconds alone;     // what a message takes with no other on the way
+  Seconds alone;     // time of a message with no other traffic on its path
   Seconds before;
-  Seconds after;     // of what still arrives
-  double share = 1;  // before / after: rate left to the slowest member
+  Seconds after;     // time of the messages that still arrive
+  double share = 1;  // before / after: rate left for the slowest member
   double closed_form_share = 1;
-  std::int64_t cut = 0;     // messages without a way
+  std::int64_t cut = 0;     // messages without a path
   std::int64_t slowed = 0;  // messages that take over 1 % longer
-  std::vector<int> nodes;   // that feel it: cut or slowed; at most 64, in order
+  std::vector<int> nodes;   // affected nodes (cut or slowed); at most 64, in order
   std::string limiting_link;
 };
 
-// Trees (fat tree, rail, rail-only, planes). Larger machines than kMostStudied endpoints are
+// Trees (fat tree, rail, rail-only, planes). Machines with more than kMostStudied endpoints are
 // refused.
 inline constexpr std::int64_t kMostStudied = 40'000;
 Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec);

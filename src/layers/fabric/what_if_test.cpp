@@ -24,13 +24,13 @@ TEST(WhatIf, static_route_doubles_up_on_a_neighbour) {
   EXPECT_NEAR(r->share, 0.5, 0.01);
   EXPECT_DOUBLE_EQ(r->closed_form_share, 0.5);
   EXPECT_GT(r->slowed, 0);
-  EXPECT_LT(r->nodes.size(), 10u);  // few feel it, but a collective waits for them
+  EXPECT_LT(r->nodes.size(), 10u);  // few are affected, but a collective waits for them
 }
 
 TEST(WhatIf, lost_nic_cuts_its_rank) {
   const auto r = study_loss(superpod(), {.loss = Loss::nic, .number = 17});
   ASSERT_TRUE(r.has_value());
-  EXPECT_EQ(r->cut, 2);  // what it sends and what it is sent
+  EXPECT_EQ(r->cut, 2);  // what it sends and what is sent to it
   EXPECT_EQ(r->lost, "node 2 rail 1 - leaf 1");
   EXPECT_EQ(r->share, 0);
 }
@@ -52,7 +52,7 @@ TEST(WhatIf, lost_spine_is_absorbed_by_adaptive_routing) {
   ASSERT_TRUE(fixed && adaptive);
   EXPECT_EQ(fixed->cut, 0);
   EXPECT_NEAR(fixed->share, 0.5, 0.01);
-  // One spine of eight: the others carry 8/7 of what they did, and both forms say so.
+  // One spine of eight: the others carry 8/7 of their load, and both methods say so.
   EXPECT_DOUBLE_EQ(adaptive->closed_form_share, 7.0 / 8);
   EXPECT_NEAR(adaptive->share, 7.0 / 8, 0.03);
   EXPECT_NEAR(adaptive->before / adaptive->alone, 1, 0.03);
@@ -61,11 +61,11 @@ TEST(WhatIf, lost_spine_is_absorbed_by_adaptive_routing) {
 TEST(WhatIf, lost_leaf_cuts_its_rail) {
   const auto r = study_loss(superpod(), {.loss = Loss::leaf, .number = 0});
   ASSERT_TRUE(r.has_value());
-  EXPECT_EQ(r->cut, 64);  // 32 nodes send and 32 are sent to on that rail
+  EXPECT_EQ(r->cut, 64);  // 32 nodes send and 32 receive on that rail
   EXPECT_FALSE(study_loss(superpod(), {.loss = Loss::leaf, .number = 999}).has_value());
 }
 
-// 96 nodes in leaves of 32: the first 32 exchange with the last, those between stand aside.
+// 96 nodes on leaves of 32: the first 32 exchange with the last 32, those in between take no part.
 TEST(WhatIf, loss_study_pairs_nodes_leaves_apart) {
   const Topology t =
       *make_topology({.kind = TopologyKind::fat_tree, .nodes = 96, .rails = 1, .radix = 64});
@@ -78,14 +78,14 @@ TEST(WhatIf, loss_study_pairs_nodes_leaves_apart) {
   EXPECT_EQ(lost(31).cut, 2);
   EXPECT_THAT(lost(31).nodes, ElementsAre(31, 95));
   EXPECT_THAT(lost(64).nodes, ElementsAre(0, 64));
-  // Of one leaf's twenty the halves exchange.
+  // With a single leaf of twenty nodes, its halves exchange.
   const Topology few =
       *make_topology({.kind = TopologyKind::fat_tree, .nodes = 20, .rails = 1, .radix = 64});
   EXPECT_THAT(study_loss(few, {.loss = Loss::nic, .number = 3})->nodes, ElementsAre(3, 13));
 }
 
-// Uplink 5 of leaf 0: what node 5 sends goes with node 6's; what is sent to node 5 comes down with
-// node 13's, by the next cable from the same of eight spines.
+// Uplink 5 of leaf 0: what node 5 sends shares node 6's uplink; what is sent to node 5 comes down
+// with node 13's, by the next cable from the same of eight spines.
 TEST(WhatIf, neighbours_of_a_lost_cable_slow_down) {
   const Topology t = *make_topology({.nodes = 64, .rails = 8, .radix = 64});
   const LossReport r = *study_loss(t, {.loss = Loss::leaf_uplink, .number = 5});
@@ -98,7 +98,7 @@ TEST(WhatIf, neighbours_of_a_lost_cable_slow_down) {
   EXPECT_NEAR(r.after / r.alone, 2, 0.01);
   EXPECT_FALSE(r.limiting_link.empty());
   const LossReport nic = *study_loss(t, {.loss = Loss::nic, .number = 17});
-  EXPECT_THAT(nic.nodes, ElementsAre(2, 34)) << "its node and the one it talks to";
+  EXPECT_THAT(nic.nodes, ElementsAre(2, 34)) << "its node and that node's partner";
   EXPECT_DOUBLE_EQ(nic.closed_form_share, 0.5);
 }
 
@@ -126,7 +126,7 @@ TEST(WhatIf, missing_parts_cannot_be_lost) {
   const Topology ring =
       *make_topology({.kind = TopologyKind::torus, .nodes = 4, .rails = 1, .torus = {4}});
   EXPECT_EQ(code(ring, Loss::nic, 0), "fabric.kind");
-  // One node has nobody to talk to.
+  // A single node has no partner.
   const Topology one =
       *make_topology({.kind = TopologyKind::fat_tree, .nodes = 1, .rails = 1, .radix = 4});
   const LossReport r = *study_loss(one, {.loss = Loss::nic, .number = 0});
@@ -137,7 +137,7 @@ TEST(WhatIf, missing_parts_cannot_be_lost) {
 
 Topology eight_rails() { return *make_topology({.nodes = 64, .rails = 8, .radix = 64}); }
 
-// 100 MB at 50 GB/s. Up and down, the message of the lost cable joins a neighbour's.
+// 100 MB at 50 GB/s. In both directions the message of the lost cable shares a neighbour's.
 TEST(WhatIf, lost_parts_are_named_and_timed) {
   const auto r = study_loss(eight_rails(), {.loss = Loss::leaf_uplink, .number = 5});
   ASSERT_TRUE(r);

@@ -1,4 +1,4 @@
-// What a build waits for and in which order: the default network of schedule.h.
+// What building a site waits for, and in which order: the default network of schedule.h.
 #include <algorithm>
 
 #include "layers/facility/schedule.h"
@@ -12,8 +12,8 @@ class Builder {
   Builder(std::span<const catalog::LeadTime> lead_times, const BuildScope& scope)
       : lead_times_(lead_times), scope_(scope) {}
 
-  // A delivery of the catalog, ordered on the first day. Unknown ids are left out: a catalog
-  // without the row has nothing to wait for.
+  // Adds a delivery from the catalog, ordered on the first day. Unknown ids are skipped: if the
+  // catalog has no such row, there is nothing to wait for.
   void deliver(const std::string& id) {
     for (const catalog::LeadTime& row : lead_times_) {
       if (row.id != id) continue;
@@ -21,7 +21,7 @@ class Builder {
     }
   }
 
-  // Work on site: half to double its typical time.
+  // Adds work on site; its duration ranges from half to double the typical time.
   void install(const std::string& id, const std::string& name, Seconds typical,
                const std::vector<std::string>& after) {
     ScheduleItem item{id, name, typical / 2, typical, typical * 2, {}, "docs/models/schedule.md"};

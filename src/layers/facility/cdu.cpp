@@ -6,7 +6,7 @@ namespace orrery::facility {
 
 namespace {
 
-// L/min per kW at a rise of 1 K.
+// L/min per kW at a temperature rise of 1 K.
 double flow_constant(Coolant coolant) { return coolant == Coolant::water ? 14.3 : 15.2; }
 
 }  // namespace
@@ -19,8 +19,8 @@ CduPlan plan_cdu(const CduRequest& request, std::span<const catalog::AshraeClass
   CduPlan plan;
   plan.facility_water_c = request.supply_c - request.approach.base();
   for (const catalog::AshraeClass& c : classes) {
-    // A class promises water no warmer than its ceiling; the table rises, so the last that fits is
-    // the warmest and the cheapest to make.
+    // A class guarantees water no warmer than its upper limit. The table is in rising order, so the
+    // last class that fits is the warmest, and the cheapest to provide.
     if (c.kind == "facility water" && c.high_c <= plan.facility_water_c) plan.water_class = c.id;
   }
   const double per_kw = request.flow_l_per_min_per_kw;

@@ -1,4 +1,4 @@
-// Coolant flow against the OCP design point, and what follows from temperatures.
+// Coolant flow compared with the OCP design point, and what follows from temperatures.
 #include "layers/facility/cdu.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Cdu, water_class_follows_the_supply_less_its_approach) {
   EXPECT_EQ(plan_cdu({.heat = kilowatts(100), .supply_c = 18}, classes).water_class, "");
 }
 
-// Loss of flow trips in seconds: 10 to 60 s at most (cdu_sizing, redundancy).
+// After loss of flow racks trip within seconds: 10 to 60 s at most (cdu_sizing, redundancy).
 TEST(Cdu, rides_through_tens_of_seconds) {
   const CduPlan plan = plan_cdu({.heat = megawatts(3)}, shipped_catalog().ashrae_classes);
   EXPECT_GT(plan.ride_through, seconds(10));
@@ -50,7 +50,7 @@ TEST(Cdu, flow_outside_the_guideline_is_flagged) {
   EXPECT_EQ(plan_cdu({}, {}).units, 0);
 }
 
-// 2.3 MW of plates at 1.6 L/min a kW, in units of 0.8 MW.
+// 2.3 MW of plates at 1.6 L/min per kW, in units of 0.8 MW.
 TEST(Cdu, cdu_plan_from_given_terms) {
   const std::vector<catalog::AshraeClass> classes = {
       {.id = "w17", .kind = "facility water", .high_c = 17},
@@ -79,8 +79,8 @@ TEST(Cdu, cdu_plan_from_given_terms) {
   EXPECT_TRUE(plan.flow_in_range);
 }
 
-// 1.5 L/min a kW of PG25 at 32 C, 4 K from the water, one spare of 1 MW, 1.5 % of parasitics,
-// 0.7 L a kW and 10 K of margin.
+// 1.5 L/min per kW of PG25 at 32 C, 4 K above the water, one spare of 1 MW, 1.5 % of parasitics,
+// 0.7 L per kW and a margin of 10 K.
 TEST(Cdu, cdu_plan_from_typical_terms) {
   const CduPlan plan = plan_cdu({.heat = megawatts(2)}, {});
   EXPECT_NEAR(plan.flow_l_per_min, 3000, 1e-9);

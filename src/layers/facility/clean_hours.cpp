@@ -7,10 +7,9 @@ namespace orrery::facility {
 namespace {
 
 constexpr double kHour = 3600;
-// Means of equal hours may differ from the bound by their rounding.
+// Means of equal hours may differ from the bound by rounding.
 constexpr double kHourRounding = 1e-9;
-// Times of coming that are looked at for a mean: a prime, so that those of a year are of all hours
-// of the day.
+// Number of arrival times that are averaged: a prime, so that they cover all hours of the day.
 constexpr double kMostComings = 1009;
 
 }  // namespace
@@ -43,7 +42,7 @@ GramsPerJoule HourCurve::mean(Seconds from, Seconds span) const {
 Seconds clean_start(const HourCurve& grid, const CleanRule& rule, Seconds now, Seconds takes) {
   if (grid.is_empty()) return now;
   const GramsPerJoule below = rule.below.value_or(grid.mean()) * (1 + kHourRounding);
-  // Nothing new is seen after a whole turn of the hours.
+  // After one full period of the hours nothing new appears.
   const Seconds latest = now + min(rule.wait, grid.period());
   Seconds start = now;
   while (start <= latest) {

@@ -1,11 +1,11 @@
-// Work that can wait is held for hours in which the grid emits less.
+// Delays work that can wait until hours in which the grid emits less.
 //
-//   start = the first of now and the whole hours up to now + wait from which on the mean intensity
-//           over the time that the work takes is at or below the bound; now, where there is none
-// A job that no hour within its limit is clean enough for starts at once: to wait would help
-// nobody. It is held before it comes to the queue, so that whatever it then waits for a place is
-// added to it. Wrong where work takes longer or shorter than was said, and where tomorrow's hours
-// are not those of the file, which stands in for a forecast that is always right.
+//   start = the first of now and the whole hours up to now + wait for which the mean intensity over
+//           the work's duration is at or below the bound; now, if there is none
+// If no hour within its limit is clean enough, a job starts at once, because waiting would not
+// help. The delay comes before the job enters the queue, so any wait in the queue is added to it.
+// Wrong if work takes longer or shorter than stated, and if tomorrow's hours differ from the file,
+// which acts as a perfect forecast.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace orrery::facility {
 
-// Values by the hour, repeated from their end, as a function of time that can be integrated.
+// Hourly values, repeated after the last one, as a function of time that can be integrated.
 class HourCurve {
  public:
   explicit HourCurve(std::span<const GramsPerJoule> by_hour);
@@ -24,33 +24,33 @@ class HourCurve {
   bool is_empty() const { return sums_.size() < 2; }
   Seconds period() const;
   GramsPerJoule mean() const;
-  // From a time on, for a while; of no time, what the hour has.
+  // Returns the mean over `span` from `from`; for a span of zero, the value of that hour.
   GramsPerJoule mean(Seconds from, Seconds span) const;
 
  private:
-  double until(double hours) const;  // integral, in hours
+  double until(double hours) const;  // integral from the start, in hours
 
-  std::vector<double> sums_;  // of all hours before
+  std::vector<double> sums_;  // sums of all hours before each
 };
 
 struct CleanRule {
-  std::optional<GramsPerJoule> below;  // none: the mean of all hours
-  Seconds wait;                        // at the most
+  std::optional<GramsPerJoule> below;  // upper bound; nullopt: the mean of all hours
+  Seconds wait;                        // maximum delay
 };
 
-// When work that came now, and takes so long, starts.
+// Returns when work that arrives at `now` and takes `takes` should start.
 Seconds clean_start(const HourCurve& grid, const CleanRule& rule, Seconds now, Seconds takes);
 
 struct CleanTimes {
-  Seconds said;   // how long it takes, as far as is known when it comes
-  Seconds takes;  // in truth
+  Seconds said;   // duration as known on arrival
+  Seconds takes;  // actual duration
 };
 
-// What the rule does to work that comes again and again from the first hour on, in the mean.
+// The mean effect of the rule on work that arrives repeatedly from the first hour on.
 struct CleanEffect {
   Seconds held;
   GramsPerJoule with;     // intensity while it runs
-  GramsPerJoule without;  // and if it did not wait
+  GramsPerJoule without;  // intensity without waiting
 
   double ratio() const { return without > GramsPerJoule(0) ? with / without : 1; }
 };

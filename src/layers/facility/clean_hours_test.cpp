@@ -9,7 +9,7 @@
 namespace orrery::facility {
 namespace {
 
-// 400 g/kWh but from nine to five, when the sun gives 100.
+// 400 g/kWh except from nine to five, when solar power lowers it to 100.
 std::vector<GramsPerJoule> sunny_day() {
   std::vector<GramsPerJoule> day;
   for (int h = 0; h < 24; ++h) day.push_back(grams_per_kwh(h >= 9 && h < 17 ? 100 : 400));
@@ -40,17 +40,20 @@ TEST(CleanHours, cleanest_hours_of_a_day) {
   EXPECT_EQ(start_h(10, 2, half_day), 10);  // it is clean now
   EXPECT_EQ(start_h(10.25, 2, half_day), 10.25);
   EXPECT_EQ(start_h(2.5, 2, half_day), 9);  // the first clean hour: 8 gives 250 of two hours
-  EXPECT_EQ(start_h(2.5, 3, half_day), 8);  // of three hours one may be dirty: (400 + 200) / 3
+  EXPECT_EQ(start_h(2.5, 3, half_day), 8);  // one of three hours may be dirty: (400 + 200) / 3
   EXPECT_EQ(start_h(18, 2, half_day), 18);  // the next is 15 hours away: it does not wait
   EXPECT_EQ(start_h(21, 2, half_day), 33);  // 12 hours away, to the minute
   EXPECT_EQ(start_h(20.9, 2, half_day), 20.9);
-  EXPECT_EQ(start_h(2.5, 16, half_day), 2.5);             // no sixteen hours are that clean
-  EXPECT_EQ(start_h(2.5, 24, {.wait = hours(12)}), 2.5);  // a whole day is the mean of all
-  EXPECT_EQ(start_h(2.5, 1, {.wait = hours(12)}), 9);     // below the mean of all, which is 300
+  // No sixteen hours in a row are that clean.
+  EXPECT_EQ(start_h(2.5, 16, half_day), 2.5);
+  EXPECT_EQ(start_h(2.5, 24, {.wait = hours(12)}), 2.5);  // a whole day has the mean of all hours
+  // Must be below the mean of all hours, 300.
+  EXPECT_EQ(start_h(2.5, 1, {.wait = hours(12)}), 9);
   EXPECT_EQ(start_h(2.5, 1, {.below = grams_per_kwh(200), .wait = Seconds(0)}), 2.5);
 }
 
-// Of hours of coming 0 to 23, those from 17 to 20 do not wait 12 hours; 21 to 8 wait for nine.
+// Arrival hours 17 to 20 do not wait, as it would take over 12 hours; 21 to 8 wait for nine
+// o'clock.
 TEST(CleanHours, hourly_arriving_work) {
   const std::vector<GramsPerJoule> day = sunny_day();
   const CleanRule rule{.below = grams_per_kwh(200), .wait = hours(12)};
@@ -62,8 +65,8 @@ TEST(CleanHours, hourly_arriving_work) {
   EXPECT_NEAR(once.ratio(), 0.25, 1e-9);
 }
 
-// Whatever the hours: none waits longer than it may, who waits does so for a clean hour, and more
-// patience never emits more.
+// Whatever the hours: no work waits longer than allowed, work that waits starts in a clean hour,
+// and more patience never emits more.
 TEST(CleanHours, shifting_never_increases_carbon) {
   RandomStream random(1, "clean hours");
   for (int round = 0; round < 300; ++round) {
@@ -86,7 +89,7 @@ TEST(CleanHours, shifting_never_increases_carbon) {
   }
 }
 
-// Three hours of 100, 250 and 700 g/kWh, again and again.
+// Three hours of 100, 250 and 700 g/kWh, repeated.
 HourCurve three_hours() {
   const std::vector<GramsPerJoule> by_hour = {grams_per_kwh(100), grams_per_kwh(250),
                                               grams_per_kwh(700)};
@@ -128,8 +131,8 @@ TEST(CleanHours, start_hours_of_a_rule) {
   EXPECT_EQ(clean_start(HourCurve({}), {.wait = hours(2)}, hours(5), hours(1)), hours(5));
 }
 
-// Every seven hours of a day whose first nine are dirty (8) and the rest clean (2): it comes at 0,
-// 7, 14 and 21; of the first two one waits nine hours and one two.
+// Work every seven hours; the first nine hours of a day are dirty (8), the rest clean (2). It
+// arrives at 0, 7, 14 and 21; the first waits nine hours and the second two.
 TEST(CleanHours, mean_effect_of_a_rule) {
   std::vector<GramsPerJoule> day(24, grams_per_kwh(2));
   for (std::size_t h = 0; h < 9; ++h) day[h] = grams_per_kwh(8);

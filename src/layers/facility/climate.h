@@ -1,10 +1,12 @@
-// The weather a site rejects heat into, as hours of wet and dry bulb temperature.
+// The weather at a site, as hours of wet-bulb and dry-bulb temperature; the plant rejects heat into
+// it.
 //
-// A year is a normal distribution of dry bulb and one of wet bulb, taken as moving together: 25
-// points from -3 to +3 deviations. The four climates are those of the PUE table; their means and
-// deviations are rounded station normals (Dublin and Stockholm; Frankfurt and northern Virginia;
-// Phoenix and Riyadh; Singapore), assumed here to 2 K. Wrong in the tails (heat waves), which size
-// a plant but hardly move its annual energy. A caller with measured hours hands in its own points.
+// A year is a normal distribution of dry-bulb and one of wet-bulb temperature that move together:
+// 25 points from -3 to +3 standard deviations. The four climates are those of the PUE table; their
+// means and deviations are rounded station normals (Dublin and Stockholm; Frankfurt and northern
+// Virginia; Phoenix and Riyadh; Singapore), assumed here to be within 2 K. Wrong in the tails (heat
+// waves), which determine the size of a plant but hardly its annual energy. A caller with measured
+// hours provides its own points.
 #pragma once
 
 #include <optional>
@@ -14,7 +16,7 @@
 namespace orrery::facility {
 
 struct WeatherPoint {
-  double share = 0;  // of the year
+  double share = 0;  // share of the year
   double dry_c = 0;
   double wet_c = 0;
 };
@@ -27,7 +29,7 @@ struct Climate {
   double wet_deviation = 0;
 };
 
-// "cool", "temperate", "hot-dry", "hot-humid".
+// Accepts "cool", "temperate", "hot-dry" and "hot-humid".
 std::optional<Climate> climate_of(std::string_view id);
 
 // Shares sum to 1; wet bulb never exceeds dry bulb.

@@ -7,7 +7,7 @@
 namespace orrery::facility {
 namespace {
 
-// Dry and wet bulb at three deviations below, at and above the mean.
+// Dry and wet bulb at three deviations below the mean, at it, and above.
 TEST(Climate, four_climates_by_their_extremes) {
   struct Ends {
     const char* id;
@@ -25,7 +25,7 @@ TEST(Climate, four_climates_by_their_extremes) {
     EXPECT_NEAR(points[0].wet_c, e.wet_low, 1e-9) << e.id;
     EXPECT_NEAR(points[12].wet_c, e.wet_mean, 1e-9) << e.id;
     EXPECT_NEAR(points[24].wet_c, e.wet_high, 1e-9) << e.id;
-    // A normal density: a quarter of a deviation apart, e^(-1/32); at three of them, e^(-4.5).
+    // A normal density: a quarter of a deviation away, e^(-1/32); at three deviations, e^(-4.5).
     EXPECT_NEAR(points[13].share / points[12].share, 0.9692332344763441, 1e-9);
     EXPECT_NEAR(points[24].share / points[12].share, 0.011108996538242306, 1e-9);
     double sum = 0;

@@ -22,7 +22,7 @@ int CoolingPlant::needed() const {
   return std::max(1, static_cast<int>(std::ceil(heat / unit - 1e-9)));
 }
 
-// Units carry the heat they were bought for in equal parts: the last of them is no larger.
+// The units share the heat in equal parts; the last unit is not smaller than the others.
 Watts CoolingPlant::carries(int units_out, double dry_c) const {
   const int left = std::max(0, installed() - units_out);
   return heat / needed() * left * weather_share(design_c, dry_c);
@@ -45,7 +45,7 @@ void CoolingLoop::set(Seconds now, Watts load, Watts carried) {
   slope_ = capacity_ > 0 ? (load - carried).base() / capacity_ : 0;
 }
 
-// It is held at its set point from below, and by the throttle at its margin.
+// The set point limits it from below; throttling limits it to the margin.
 double CoolingLoop::warmer_k(Seconds now) const {
   return std::clamp(warmer_ + slope_ * (now - settled_).base(), 0.0, kLoopMarginK);
 }

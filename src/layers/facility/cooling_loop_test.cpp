@@ -22,8 +22,8 @@ TEST(CoolingLoop, spare_unit_carries_the_loss_of_one) {
   EXPECT_LT(plant.carries(2, 20).base(), 4e6);
 }
 
-// 0.7 L a kW of PG25 at 3.947 kJ/(L K) is 11.05 MJ/K for 4 MW. One
-// unit of four short at full load is 1 MW over: 10 K in 110.5 s; all of them, in 27.6 s.
+// 0.7 L per kW of PG25 at 3.947 kJ/(L K) is 11.05 MJ/K for 4 MW. If one unit of four is missing at
+// full load, 1 MW is uncooled: 10 K in 110.5 s; if all are, in 27.6 s.
 TEST(CoolingLoop, warms_by_what_is_not_carried) {
   const CoolingPlant plant = four_units(0);
   EXPECT_NEAR(plant.joules_per_kelvin(), 11.05e6, 0.01e6);
@@ -36,7 +36,7 @@ TEST(CoolingLoop, warms_by_what_is_not_carried) {
   EXPECT_FALSE(loop.is_hot(seconds(200)));
   EXPECT_TRUE(loop.is_hot(seconds(211)));
   EXPECT_NEAR(loop.warmer_k(seconds(5000)), kLoopMarginK, 1e-9) << "the throttle holds it there";
-  // Back in service: it cools by what the plant has to spare.
+  // Back in service: the loop cools by the plant's surplus.
   loop.set(seconds(5000), megawatts(2), plant.carries(0, 20));
   EXPECT_NEAR(loop.next_turn(seconds(5000)).base(), 55.25, 0.1);
   EXPECT_EQ(loop.warmer_k(seconds(6000)), 0);
@@ -50,7 +50,7 @@ TEST(CoolingLoop, plant_loses_its_rating_beyond_the_weather_it_is_sized_for) {
   EXPECT_EQ(weather_share(kHotSideC, 50), 1) << "no weather was given";
 }
 
-// 3.5 MW in units of 1 MW: four of 0.875.
+// 3.5 MW in units of 1 MW: four units of 0.875.
 CoolingPlant four_and_two() {
   return {.heat = megawatts(3.5),
           .unit = megawatts(1),
@@ -69,7 +69,7 @@ TEST(CoolingLoop, plant_capacity_by_units) {
   EXPECT_EQ(p.carries(7, 20), Watts());
   const double per_kelvin = 0.8 * 3500 * 60e3 / 15.2;
   EXPECT_NEAR(p.joules_per_kelvin(), per_kelvin, 1e-3);
-  // Three units of six out of service carry 2.625 MW.
+  // With three of six units out of service, the rest carry 2.625 MW.
   EXPECT_NEAR(p.throttles_after(3, megawatts(3)).base(), per_kelvin * 10 / 0.375e6, 1e-6);
   EXPECT_TRUE(std::isinf(p.throttles_after(3, megawatts(2.625)).base()));
   EXPECT_TRUE(std::isinf(p.throttles_after(3, megawatts(2)).base()));
@@ -89,7 +89,7 @@ TEST(CoolingLoop, hot_weather_reduces_capacity) {
   EXPECT_EQ(weather_share(60, 65), 1);
 }
 
-// One kelvin takes 1 MJ here: 0.1 MW over is a tenth of a kelvin a second.
+// One kelvin takes 1 MJ here: 0.1 MW too much is a tenth of a kelvin per second.
 TEST(CoolingLoop, temperature_follows_the_heat_balance) {
   CoolingPlant plant{.heat = kilowatts(1000)};
   plant.litres_per_kw = 1e6 / (1000 * 60e3 / 15.2);

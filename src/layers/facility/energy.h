@@ -3,8 +3,8 @@
 //   site energy = IT power * time * PUE;  carbon = site energy * grid intensity (location based)
 //   water       = IT energy * WUE (litres per kWh of IT, on site)
 //
-// Model cards publish accelerator-hours times TDP, with no host and no PUE. Grid intensity is a
-// yearly mean: an hourly match can differ by half.
+// Model cards publish accelerator-hours times TDP, without host and PUE. Grid intensity is a yearly
+// mean: matched hour by hour, the result can differ by half.
 #pragma once
 
 #include "core/base/quantity.h"

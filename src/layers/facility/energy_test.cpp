@@ -20,13 +20,13 @@ TEST(Energy, energy_carbon_and_water_of_a_run) {
   EXPECT_EQ(bare.water_l, 0);
 }
 
-// As model cards count: no host, no PUE.
+// As model cards count: without host and PUE.
 Joules tdp_method_energy(double accelerator_hours, Watts tdp) {
   return tdp * hours(accelerator_hours);
 }
 
-// Luccioni et al., JMLR 2023: 1,082,990 A100-hours at 400 W are 433 MWh dynamic, and 24.7 t at the
-// 57 g/kWh of the French grid that they use.
+// Luccioni et al., JMLR 2023: 1,082,990 A100-hours at 400 W are 433 MWh dynamic, and 24.7 t at
+// their 57 g/kWh for the French grid.
 TEST(Energy, bloom) {
   const Joules energy = tdp_method_energy(1'082'990, watts(400));
   EXPECT_NEAR(energy / mwh(1), 433.2, 0.05);

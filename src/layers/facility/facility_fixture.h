@@ -1,4 +1,4 @@
-// A node, a cooling method and a swing with round numbers for the tests of this room.
+// A node, a cooling method and a power swing with round numbers, for the tests of this room.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ inline double part_of(const PueBreakdown& b, const char* name) {
 
 inline constexpr double kPi = std::numbers::pi;
 
-// 200 nodes between 9 and 4 kW, at 9 for 0.3 of a second: 1 MW.
+// 200 nodes that alternate between 9 kW (0.3 of a second) and 4 kW: a swing of 1 MW.
 inline SwingRequest one_megawatt() {
   return {.nodes = 200,
           .high = kilowatts(9),

@@ -5,7 +5,7 @@ namespace orrery::facility {
 std::vector<WeatherPoint> weather_of(std::span<const double> dry_c) {
   std::vector<WeatherPoint> weather;
   for (const double c : dry_c) {
-    // Plants here reject heat to dry coolers: the wet bulb is not asked for.
+    // Plants here reject heat to dry coolers, so the wet bulb is not used.
     weather.push_back({.share = 1.0 / static_cast<double>(dry_c.size()), .dry_c = c, .wet_c = c});
   }
   return weather;

@@ -1,10 +1,10 @@
-// What the hours of a site make of the energy drawn in them.
+// How a site's hourly PUE and grid intensity act on the energy drawn in each hour.
 //
 //   site energy = sum over hours of IT(h) PUE(h);   carbon = sum of IT(h) PUE(h) intensity(h)
-// A draw that is the same all day emits the mean of PUE x intensity, which is not the product of
-// the two means: hot afternoons are dear in both, or the sun mends one while it spoils the other.
-// Hours repeat from their end. PUE is that of the mean load; how it moves with the load of the hour
-// is not in it.
+// A constant draw emits the mean of PUE x intensity, which is not the product of the two means: on
+// hot afternoons both may be high, or solar power may lower one while heat raises the other. Hours
+// repeat after the last one. PUE is that of the mean load; how it varies with the load of the hour
+// is not modelled.
 #pragma once
 
 #include <cstddef>
@@ -17,35 +17,35 @@
 namespace orrery::facility {
 
 struct Hours {
-  std::vector<double> pue;  // of equal length; empty: nothing is known by the hour
+  std::vector<double> pue;  // equal lengths; empty: no hourly data
   std::vector<GramsPerJoule> carbon;
 
   bool is_empty() const { return pue.empty(); }
   double pue_at(std::size_t hour) const { return pue[hour % pue.size()]; }
   GramsPerJoule carbon_at(std::size_t hour) const { return carbon[hour % carbon.size()]; }
-  // Of a joule of IT.
+  // Returns the emissions per joule of IT energy.
   GramsPerJoule grams_at(std::size_t hour) const { return carbon_at(hour) * pue_at(hour); }
 };
 
-// What stands where the file has no column for it.
+// Values for columns that the file does not have.
 struct HoursElse {
   double pue = 1;
   GramsPerJoule carbon;
 };
-// The PUE of an hour is the file's, or computed from the temperature outdoors.
+// Takes the PUE of an hour from the file, or computes it from the outdoor temperature.
 Hours hours_of(const catalog::SiteHours& file, const PueRequest& request,
                const catalog::CoolingMethod& method, const HoursElse& otherwise);
 
-// The mean of a file that has PUE itself, for a draw that is the same all day.
+// Returns the PUE of a file with a PUE column, for a constant draw.
 PueRange range_of(const catalog::SiteHours& file);
 
-// Of a draw that is the same all day.
+// Returns the mean PUE for a constant draw.
 double mean_pue(const Hours& hours);
-GramsPerJoule mean_grams(const Hours& hours);  // of a joule of IT
-// Of energies by the hour, from the first on.
+GramsPerJoule mean_grams(const Hours& hours);  // per joule of IT energy, for a constant draw
+// Returns the emissions of hourly IT energies, starting at the first hour.
 GramsCo2 carbon_of(const Hours& hours, std::span<const Joules> it);
 
-// The weather of the hours, each an equal share.
+// Returns the weather of the hours, each with an equal share.
 std::vector<WeatherPoint> weather_of(std::span<const double> dry_c);
 
 }  // namespace orrery::facility

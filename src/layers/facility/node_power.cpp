@@ -12,8 +12,8 @@ std::optional<NodePower> node_power_of(const catalog::Node& node,
   if (!node.max_power) return std::nullopt;
   NodePower power;
   power.nameplate = *node.max_power;
-  // A rack whose typical training draw is nearer to its rating than 8 H100s are (GB200: 115 of 132
-  // kW) must not peak below what it typically draws.
+  // A rack whose typical training draw is closer to its rating than that of 8 H100s (GB200: 115 of
+  // 132 kW) must not get a peak below its typical draw.
   power.peak = power.nameplate * kPeakShareOfNameplate;
   if (node.typical_train_power) power.peak = max(power.peak, *node.typical_train_power);
   power.assumed_idle = !node.idle_power;
@@ -30,7 +30,7 @@ NodePower capped(NodePower node, Watts allowed) {
   const Watts sustained = node.accelerators * (node.peak / node.nameplate);
   if (sustained > allowed) node.peak -= sustained - allowed;
   if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
-  // No cap takes a node below what it draws while it does nothing.
+  // A cap cannot take a node below its idle draw.
   node.nameplate = max(node.nameplate, node.idle);
   node.peak = min(max(node.peak, node.idle), node.nameplate);
   return node;

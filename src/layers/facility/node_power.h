@@ -1,16 +1,16 @@
-// Power of one node at three fidelities.
+// The power of one node, in three levels of detail.
 //
 //   L0  P = nameplate                                    breakers, contracts, rack limits
 //   L1  P = idle + (peak - idle) * u^a                   a = 1 (linear) to 1.3
 //   L2  P = idle + (peak - idle) * sum_i share_i * level_i        phases of a job
 //
 // peak is the highest sustained draw of a training node, 8.4 of 10.2 kW for 8 H100 (Latif et al.,
-// IEEE Access 2025), scaled to other nodes by their nameplate. Levels: matrix work 1 by definition;
-// memory work measured on an H200 (decode of batch 1: 424 of 691 W, idle 75); communication fitted
-// to MLPerf Training v4.0 LoRA on 1, 8 and 64 nodes, which gives the same level.
-// docs/models/power.md shows the fits and their residue. Wrong for: transients below a second
-// (swing.h), mixed-precision parts whose matrix work stays under the power limit, nodes whose fans
-// follow the load steeply.
+// IEEE Access 2025), scaled to other nodes by their nameplate. Levels: matrix work is 1 by
+// definition; memory work was measured on an H200 (decode with batch 1: 424 of 691 W, idle 75);
+// communication was fitted to MLPerf Training v4.0 LoRA on 1, 8 and 64 nodes, which gives the
+// same level as memory work. docs/models/power.md shows the fits and their residuals. Wrong for:
+// transients below a second (swing.h), mixed-precision parts whose matrix work stays under the
+// power limit, nodes whose fans react strongly to the load.
 #pragma once
 
 #include <optional>
@@ -24,12 +24,12 @@
 namespace orrery::facility {
 
 inline constexpr double kPeakShareOfNameplate = 8.4 / 10.2;
-// Rows without an idle figure: the mean of the catalog's air-cooled 8-GPU nodes that have one.
+// For rows without an idle figure: the mean of the catalog's air-cooled 8-GPU nodes that have one.
 inline constexpr double kIdleShareOfNameplate = 0.19;
 // 8 x 700 W of 10.2 kW, for nodes whose accelerator has no published TDP.
 inline constexpr double kAcceleratorShareOfNameplate = 0.55;
 
-// Where between idle and peak a phase lies.
+// The level of a phase between idle (0) and peak (1).
 inline constexpr double kMatrixLevel = 1.0;
 inline constexpr double kMemoryLevel = 0.57;
 inline constexpr double kCommunicationLevel = 0.57;
@@ -42,20 +42,20 @@ struct NodePower {
   Watts nameplate;
   Watts peak;
   Watts idle;
-  Watts accelerators;         // their TDPs together: the part a power cap can reach
-  bool assumed_idle = false;  // no row gave one
+  Watts accelerators;         // sum of their TDPs: the part that a power cap can limit
+  bool assumed_idle = false;  // no row gives one
   std::string reference;
 };
 
-// nullopt where the catalog has no power for the node (a cloud instance).
+// Returns nullopt if the catalog has no power figure for the node (a cloud instance).
 std::optional<NodePower> node_power_of(const catalog::Node& node,
                                        const catalog::Accelerator* accelerator);
 
-// With its accelerators held to `allowed` together: off the nameplate at once, off the sustained
-// peak only where they would draw more than that.
+// Returns the node with its accelerators limited to `allowed` in total. That lowers the nameplate
+// in full, the sustained peak only if the accelerators would draw more than `allowed` there.
 NodePower capped(NodePower node, Watts allowed);
 
-// Shares of a job's time; what they leave of 1 is idle.
+// Shares of a job's time; the rest up to 1 is idle.
 struct PhaseShares {
   double matrix = 0;
   double memory = 0;
@@ -63,12 +63,12 @@ struct PhaseShares {
   double checkpoint = 0;     // stalls
 };
 
-// L2. Always five phases, in the order matrix, memory, communication, checkpoint, idle. Shares that
-// add to more than 1 are scaled down to it.
+// Returns level L2: always five phases, in the order matrix, memory, communication, checkpoint,
+// idle. Shares that add up to more than 1 are scaled down to 1.
 std::vector<catalog::PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares);
 
 Watts mean_power(std::span<const catalog::PowerPhase> phases);
-Watts peak_power(std::span<const catalog::PowerPhase> phases);  // of the phases that take any time
+Watts peak_power(std::span<const catalog::PowerPhase> phases);  // phases with a share above 0
 Watts lowest_power(std::span<const catalog::PowerPhase> phases);
 
 }  // namespace orrery::facility

@@ -1,4 +1,5 @@
-// Node power against the measured 8xH100 node and MLPerf Training v4.0 LoRA on 1, 8 and 64 nodes.
+// Node power compared with the measured 8xH100 node and MLPerf Training v4.0 LoRA on 1, 8 and 64
+// nodes.
 #include "layers/facility/node_power.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(NodePower, cloud_instance_has_no_power_and_every_other_node_is_ordered) {
 }
 
 // arXiv 2506.14551: an 8xH100 node in intensive training draws 0.76 of its 10.2 kW on average; the
-// shares that give it are those of a step with about a quarter of its time outside matrix work.
+// shares that give this are those of a step with about a quarter of its time outside matrix work.
 TEST(NodePower, training_averages_three_quarters_of_the_rating) {
   const auto phases =
       power_phases(dgx_h100(), {.matrix = 0.77, .memory = 0.11, .communication = 0.12});
@@ -64,7 +65,7 @@ TEST(NodePower, shares_sum_to_one_even_where_they_were_too_many) {
 }
 
 // SMC, MLPerf Training v4.0, Llama 2 70B LoRA, immersion-cooled 8xH100 nodes. The times are given;
-// what the shares of time say about power is the model's.
+// the power that follows from the shares of time comes from the model.
 struct LoraRun {
   int nodes;
   double minutes;
@@ -73,14 +74,15 @@ struct LoraRun {
 };
 constexpr LoraRun kLora[] = {
     {1, 29.10, 6.741, 12.13}, {8, 5.40, 7.859, 20.64}, {64, 2.10, 5.676, 46.57}};
-// The 8-node run carries 2.01 kW of network a node: a pod fabric of 16 kW whatever the job's size.
+// The 8-node run includes 2.01 kW of network per node: a pod fabric of 16 kW whatever the job's
+// size.
 constexpr double kFabricKw = 8 * 2.01;
 
 double lora_node_kw(const LoraRun& run) {
   NodePower node{.nameplate = kilowatts(9.0), .idle = kilowatts(1.6)};
   node.peak = node.nameplate * kPeakShareOfNameplate;
-  // Alone, a node spends 0.73 of its time in matrix work (which makes its 6.74 kW); the same work
-  // takes a smaller share of a longer-than-perfect run.
+  // Alone, a node spends 0.73 of its time in matrix work (which gives its 6.74 kW); the same work
+  // is a smaller share of a run that scales less than perfectly.
   const double scaling = kLora[0].minutes / (run.nodes * run.minutes);
   const double matrix = 0.733 * scaling;
   const auto phases = power_phases(node, {.matrix = matrix, .communication = 1 - matrix});
@@ -140,7 +142,7 @@ TEST(NodePower, catalog_rows_override_shares) {
   EXPECT_NEAR(node_power_of(node, &part)->accelerators / kilowatts(1), 11, 1e-12);
 }
 
-// Six kW of accelerators sustain 4.8 at the peak of eight tenths.
+// Six kW of accelerators sustain 4.8 at a peak of eight tenths.
 TEST(NodePower, cap_lowers_nameplate_and_peak) {
   const auto at = [](double kw) { return capped(ten_kilowatts(), kilowatts(kw)); };
   EXPECT_NEAR(at(7).nameplate / kilowatts(1), 10, 1e-12);

@@ -3,7 +3,7 @@
 namespace orrery::facility {
 namespace {
 
-// Sums of the same watts in another order differ by less.
+// Sums of the same watts in another order differ by less than this.
 constexpr double kRounding = 1e-9;
 
 }  // namespace

@@ -1,11 +1,11 @@
-// Whether a site's feed carries one more job: admission by power.
+// Admission by power: whether a site's feed can carry one more job.
 //
 //   a job starts  <=>  (always + all that runs + its own) * PUE <= feed
-// Jobs count at their highest, above what their hosts draw idle; switches, storage and idle hosts
-// are there always. So the feed is never passed, whatever phases meet, and what is left over while
-// jobs draw less is the price. Slurm can hold the same rule: kilowatts as licenses, which a job
-// asks for. A job that alone is too much for the feed never starts. The PUE is that of the site's
-// whole IT.
+// Jobs count with their peak draw above the idle draw of their hosts; switches, storage and idle
+// hosts are always counted. So the feed is never exceeded, whichever phases coincide; the price is
+// the power left unused while jobs draw less. Slurm can enforce the same rule with kilowatts as
+// licenses that a job requests. A job that alone exceeds the feed never starts. The PUE is that of
+// the site's whole IT.
 #pragma once
 
 #include "layers/facility/node_power.h"
@@ -15,15 +15,15 @@ namespace orrery::facility {
 struct PowerRoom {
   Watts feed;
   double pue = 1;
-  Watts always;   // of IT
-  Watts running;  // of jobs, at their highest, above idle
+  Watts always;   // IT power that is always drawn
+  Watts running;  // drawn by jobs at their peak, above idle
 
   Watts left() const;
 };
 
-// Of one host at work, above idle.
+// Returns the rise of one host from idle to peak.
 Watts rise_of(const NodePower& host);
-// The most that one more job may rise by.
+// Returns the largest rise that one more job may have.
 Watts admissible(const PowerRoom& room);
 bool admits(const PowerRoom& room, Watts rise);
 

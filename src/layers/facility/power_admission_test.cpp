@@ -5,7 +5,7 @@
 namespace orrery::facility {
 namespace {
 
-// 100 kW at a PUE of 1.25 are 80 of IT; 20 are there always, so 60 are left for jobs.
+// 100 kW at a PUE of 1.25 are 80 kW of IT; 20 are always drawn, so 60 are left for jobs.
 TEST(PowerAdmission, admission_by_remaining_power) {
   PowerRoom room{.feed = kilowatts(100), .pue = 1.25, .always = kilowatts(20)};
   EXPECT_TRUE(admits(room, kilowatts(60)));

@@ -9,8 +9,8 @@ namespace orrery::facility {
 
 namespace {
 
-// The level s with sum_i min(want_i, s * demand_i) = give, found by taking feeds out one by one in
-// the order in which they are satisfied.
+// Returns the level s with sum_i min(want_i, s * demand_i) = give, found by removing feeds one by
+// one in the order in which they are satisfied.
 double fair_level(const std::vector<int>& children, const std::vector<Watts>& want,
                   std::span<const FeedState> states, Watts give) {
   std::vector<int> order = children;
@@ -43,7 +43,7 @@ void add_demands(std::span<const Feed> feeds, std::vector<FeedState>& states) {
   }
 }
 
-// What each feed would draw if only limits at and below it counted.
+// Returns what each feed would draw if only limits at and below it applied.
 std::vector<Watts> wants(std::span<const Feed> feeds) {
   std::vector<Watts> want(feeds.size());
   for (std::size_t i = feeds.size(); i-- > 0;) {
@@ -89,7 +89,8 @@ TreeReview review_tree(std::span<const Feed> feeds) {
       review.overloaded = true;
     }
     if (feeds[i].parent < 0) state.cap = want[i];
-    // Parents stand first, so this feed's cap is settled. Its own demand comes before its children.
+    // Parents come first, so this feed's cap is final. Its own demand takes precedence over its
+    // children.
     const Watts give = max(Watts(), state.cap - feeds[i].demand);
     const double level = fair_level(children[i], want, review.feeds, give);
     for (int c : children[i]) {

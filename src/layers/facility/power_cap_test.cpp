@@ -68,7 +68,7 @@ TEST(PowerTree, unused_power_of_a_branch_goes_to_the_others) {
   EXPECT_NEAR(review.feeds[0].cap / kilowatts(1), 750, 1e-6);
 }
 
-TEST(PowerTree, enough_power_caps_nobody) {
+TEST(PowerTree, enough_power_caps_no_feed) {
   std::vector<Feed> feeds = dps_tree();
   feeds[0].limit = Watts();
   const TreeReview review = review_tree(feeds);
@@ -102,8 +102,8 @@ TEST(PowerCap, more_than_a_node_draws_is_no_cap) {
   EXPECT_DOUBLE_EQ(accelerator_cap(h100, kilowatts(11)), 1);
 }
 
-// 100 kW for 100, nothing and 100 that its own limit holds to 20: 80 are left for the first,
-// wherever the idle feed stands.
+// 100 kW for three feeds that want 100, nothing, and 100 limited to 20 by its own limit: 80 are
+// left for the first, wherever the idle feed is in the order.
 TEST(PowerCap, feed_without_demand_takes_nothing) {
   const Feed root{.name = "root", .limit = kilowatts(100)};
   const Feed wide{.name = "wide", .parent = 0, .demand = kilowatts(100)};
@@ -148,8 +148,8 @@ TEST(PowerCap, cap_applies_to_the_accelerators) {
   EXPECT_EQ(accelerator_cap({.nameplate = kilowatts(10)}, kilowatts(3)), 1) << "nothing to cap";
 }
 
-// A root of 100 kW that draws 10 itself, over a branch limited to 30 that wants 80, a leaf of 60
-// and a leaf of nothing. The branch takes its 30, the leaf what is left of 90: all of its 60.
+// A root of 100 kW that draws 10 itself, above a branch limited to 30 that wants 80, a leaf of 60
+// and an idle leaf. The branch takes its 30, and the leaf all its 60 of the remaining 90.
 TEST(PowerCap, own_demand_of_a_feed_comes_first) {
   const auto review = [](double root_kw) {
     return review_tree(
@@ -176,13 +176,13 @@ TEST(PowerCap, own_demand_of_a_feed_comes_first) {
   EXPECT_EQ(ample.feeds[5].cap, Watts());
   EXPECT_EQ(ample.feeds[4].over, Watts());
   EXPECT_NEAR(ample.lowest_cap, 30 / 80.0, 1e-9);
-  // Of 58, 48 are left: 140 in all want it, 0.343 each; the branch's own limit lets it have 0.375.
+  // 48 of 58 are left: 140 in all want it, 0.343 each; the branch's own limit would allow 0.375.
   const TreeReview tight = review(58);
   EXPECT_NEAR(kw(tight.feeds[1].cap), 80 * 48 / 140.0, 1e-9);
   EXPECT_NEAR(kw(tight.feeds[4].cap), 60 * 48 / 140.0, 1e-9);
   EXPECT_NEAR(kw(tight.feeds[3].cap), 30 * 48 / 140.0, 1e-9);
   EXPECT_NEAR(tight.lowest_cap, 48 / 140.0, 1e-9);
-  // Not even its own demand: nothing is left for those below.
+  // Not even its own demand is met: nothing is left for those below.
   const TreeReview none = review(9);
   EXPECT_EQ(none.feeds[1].cap, Watts());
   EXPECT_EQ(none.lowest_cap, 0);

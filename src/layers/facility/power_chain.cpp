@@ -7,7 +7,7 @@ namespace orrery::facility {
 
 namespace {
 
-// Where on the curve a row's typical efficiency is quoted.
+// The load at which a row's typical efficiency is quoted.
 constexpr double kQuotedLoad = 0.5;
 
 struct Split {
@@ -30,7 +30,7 @@ Split split_of(StageKind kind) {
   return {0, 1, 0};
 }
 
-// N+1 and block schemes add UPS modules to one path; 2N is a second path from the utility down.
+// N+1 and block schemes add UPS modules to one path; 2N has a second path from the utility down.
 double copies(const StageCurve& stage, double multiplier) {
   return stage.kind == StageKind::ups || multiplier >= 2 ? multiplier : 1;
 }

@@ -14,7 +14,7 @@ TEST(PowerChain, every_stage_has_its_quoted_efficiency_at_half_load) {
   }
 }
 
-// power_chain.csv: a double-conversion UPS is poor below 20 % load.
+// power_chain.csv: a double-conversion UPS is inefficient below 20 % load.
 TEST(PowerChain, ups_is_poor_at_low_load_and_flat_above_half) {
   const StageCurve ups = stage_curve(*shipped_catalog().power_stage("ups-double-conversion"));
   EXPECT_LT(efficiency(ups, 0.1), 0.90);
@@ -81,8 +81,8 @@ TEST(PowerChain, stage_without_load_has_no_efficiency) {
   EXPECT_EQ(efficiency(StageCurve{}, 0.5), 1);
 }
 
-// 80 kW want stages of 100 (a load runs at 80 % for long); twice the capacity is a second path of
-// every stage, half as much again is more UPS modules alone.
+// 80 kW need stages of 100 (loaded to 80 % continuously). Twice the capacity is a second path of
+// every stage; 1.5 times is only more UPS modules.
 TEST(PowerChain, redundancy_multiplies_what_is_built) {
   const StageCurve ups{.id = "ups", .kind = StageKind::ups};
   const StageCurve wires{.id = "wires", .kind = StageKind::conductor};
@@ -111,7 +111,7 @@ catalog::PowerStage stage_row(const char* id, const char* name, double typical) 
   return stage;
 }
 
-// A row's loss at half load is 0.5 (1/eta - 1) of its rating: 0.05 at 10/11.
+// A row's loss at half load is 0.5 (1/eta - 1) of its rating: 0.05 for eta = 10/11.
 TEST(PowerChain, loss_curve_is_split_by_kind) {
   struct Expected {
     const char* id;
@@ -146,7 +146,7 @@ TEST(PowerChain, loss_and_efficiency_of_a_curve) {
 }
 
 // A busway of 125 kW (100 over 0.8) at 60: x = 0.48, loss 125 * 0.04 * 0.2304 = 1.152 kW; at the
-// design 125 * 0.04 * 0.64 = 3.2, so that the UPS before it is sized for 103.2 / 0.8 * 1.25.
+// design load 125 * 0.04 * 0.64 = 3.2, so the UPS before it is sized for 103.2 / 0.8 * 1.25.
 TEST(PowerChain, power_accumulates_from_the_rack_up) {
   const std::vector<StageCurve> chain = {
       {.id = "ups",

@@ -7,8 +7,8 @@
 namespace orrery::facility {
 namespace {
 
-// The average forgets by e each window: after so many periods its start is gone, and a period much
-// longer than the window needs one.
+// The average's memory decays by e per window. After this many periods its start no longer matters;
+// if a period is much longer than the window, one is enough.
 constexpr int kPeriodsMax = 400;
 
 Watts towards(Watts from, Watts to, Seconds span, Seconds window) {
@@ -30,7 +30,7 @@ WaveDraw draw_of(const PowerWave& wave, const PowerLimiter& p) {
   Watts average = wave.low;
   Seconds burst;
   for (int i = 0; i < kPeriodsMax; ++i) {
-    // Until the average is at the limit: A = burst + (A0 - burst) e^(-t/window).
+    // Time until the average reaches the limit: A = burst + (A0 - burst) e^(-t/window).
     const double left = (p.burst - p.limit) / (p.burst - average);
     const Seconds until = left < 1 ? p.window * -math::log(left) : Seconds(0);
     burst = min(on, until);

@@ -1,12 +1,12 @@
-// What an accelerator draws when its work comes in bursts: its limiter holds a moving average, not
-// the instant.
+// The power of an accelerator whose work comes in bursts: its limiter holds a moving average, not
+// the instantaneous draw.
 //
 //   dA/dt = (P - A) / window;   P = burst while A < limit, then limit;   P = low between bursts
-// A burst shorter than the window runs above the limit, so a wave of fast bursts draws more than a
-// slow one of the same duty: 521 W at 20 Hz against 416 W at 0.25 Hz, both half on. Fitted to ten
-// square waves on one H200 (data/validation/h200_power_waves.csv): burst 890 W of a 700 W part,
-// window 80 ms, worst mean off by 2.7 %. Other parts are scaled by their limit, which is assumed.
-// Wrong below a millisecond, and where work does not reach the burst (memory-bound kernels).
+// A burst shorter than the window runs above the limit, so fast bursts draw more than slow ones of
+// the same duty: 521 W at 20 Hz against 416 W at 0.25 Hz, both half on. Fitted to ten square waves
+// on one H200 (data/validation/h200_power_waves.csv): burst 890 W for a 700 W part, window 80 ms,
+// largest error of a mean 2.7 %. Other parts are scaled by their limit, which is an assumption.
+// Wrong below a millisecond, and if the work does not reach the burst power (memory-bound kernels).
 #pragma once
 
 #include "core/base/quantity.h"
@@ -18,25 +18,25 @@ inline constexpr Seconds kLimiterWindow = milliseconds(80);
 
 struct PowerLimiter {
   Watts limit;
-  Watts burst;  // what the work would draw unchecked
+  Watts burst;  // draw of the work without a limiter
   Seconds window = kLimiterWindow;
 };
-// Of a part with this limit, in matrix work.
+// Returns the limiter of a part with this limit, for matrix work.
 PowerLimiter limiter_of(Watts limit);
 
 struct PowerWave {
   Seconds period;
-  double duty = 0.5;  // share of the period at work
-  Watts low;          // between
+  double duty = 0.5;  // share of the period with work
+  Watts low;          // draw between bursts
 };
 
 struct WaveDraw {
   Watts mean;
   Watts highest;
-  Seconds above_limit;  // of each period
+  Seconds above_limit;  // per period
 };
 
-// In its steady state.
+// Returns the draw in the steady state.
 WaveDraw draw_of(const PowerWave& wave, const PowerLimiter& limiter);
 
 }  // namespace orrery::facility

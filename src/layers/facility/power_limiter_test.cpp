@@ -10,7 +10,7 @@
 namespace orrery::facility {
 namespace {
 
-// The same part idles at 123 W between products, its clock up.
+// The same part idles at 123 W between products, with its clock up.
 constexpr Watts kLow = watts(123);
 
 TEST(PowerLimiter, square_waves_on_an_h200_within_five_percent) {
@@ -32,7 +32,7 @@ TEST(PowerLimiter, steady_work_is_held_at_the_limit_and_fast_bursts_are_not) {
   const WaveDraw fast = draw_of({.period = milliseconds(1), .duty = 0.5, .low = kLow}, p);
   EXPECT_NEAR(fast.mean.base(), (890.0 + 123) / 2, 1e-6);
   EXPECT_EQ(fast.highest, watts(890));
-  // Work that never reaches the limit is not touched.
+  // Work that never reaches the limit is unaffected.
   EXPECT_NEAR(draw_of({.period = seconds(1), .duty = 0.5, .low = kLow},
                       {.limit = watts(700), .burst = watts(400)})
                   .mean.base(),
@@ -51,8 +51,8 @@ TEST(PowerLimiter, more_work_never_draws_less) {
   }
 }
 
-// 10 s apart, the average has forgotten: each burst of 890 W runs until it is at 700 from 100,
-// which takes -0.08 ln(190 / 790) s.
+// With bursts 10 s apart the average is back at 100 W before each: a burst of 890 W lasts until the
+// average reaches 700 from 100, which takes -0.08 ln(190 / 790) s.
 TEST(PowerLimiter, slow_waves_burst_until_the_average_meets_the_limit) {
   const PowerLimiter p = limiter_of(watts(700));
   EXPECT_NEAR(p.burst.base(), 890, 1e-9);
@@ -64,7 +64,7 @@ TEST(PowerLimiter, slow_waves_burst_until_the_average_meets_the_limit) {
   EXPECT_NEAR(d.mean.base(), (890 * until + 700 * (8 - until) + 100 * 12) / 20, 1e-9);
 }
 
-// 10 ms of 60 at 890 W and the rest at 100: the average stays about 232 W, far below 700.
+// 10 of 60 ms at 890 W and the rest at 100: the average stays near 232 W, far below 700.
 TEST(PowerLimiter, burst_below_the_limit_is_not_shortened) {
   const WaveDraw d = draw_of({.period = milliseconds(60), .duty = 1.0 / 6, .low = watts(100)},
                              limiter_of(watts(700)));

@@ -10,11 +10,13 @@ constexpr double kTowerApproach = 4;
 constexpr double kDryApproach = 7;
 constexpr double kTowerLitresPerKwh = 1.84;
 constexpr double kKelvinAtZeroC = 273.15;
-// Facility water below the supply it must make: air through a coil, a door's own coil, a CDU.
+// Temperature difference between facility water and the supply that it cools: air through a coil, a
+// door's own coil, a CDU.
 constexpr double kCoilApproach = 7;
 constexpr double kDoorApproach = 2;
 constexpr double kCduApproach = 4;
-// Air of a hall that has liquid as well, and of the residual heat (catalog: air-contained).
+// Air temperature of a hall that also has liquid cooling, for the residual heat (catalog:
+// air-contained).
 constexpr double kHallAirC = 25;
 
 enum class Carrier { perimeter_air, contained_air, door, cold_plate };
@@ -27,9 +29,9 @@ Carrier carrier_of(const catalog::CoolingMethod& m) {
   return m.liquid_heat_fraction > 0 ? Carrier::cold_plate : Carrier::contained_air;
 }
 
-// One path of heat: how warm its facility water may be.
+// One path of heat and the highest facility-water temperature it allows.
 struct HeatPath {
-  double share = 0;  // of IT
+  double share = 0;  // share of IT heat
   double water_c = 0;
 };
 
@@ -51,7 +53,8 @@ void add_hour(PlantUse& use, const HeatPath& path, const WeatherPoint& w, const 
   const bool tower = r.rejection == HeatRejection::tower;
   const double available = tower ? w.wet_c + kTowerApproach : w.dry_c + kDryApproach;
   const double by_chiller = std::clamp((available - path.water_c) / r.plant.loop_rise_k, 0.0, 1.0);
-  // Evaporator 2 K under the water it makes, condenser 7 K over the water or air that cools it.
+  // The evaporator is 2 K below the water it makes, the condenser 7 K above the water or air that
+  // cools it.
   const double cop = cop_at(path.water_c - 2, available + 7, r.plant);
   const double heat = path.share * w.share;
   const double compressor = heat * by_chiller / cop;
@@ -80,7 +83,7 @@ double fan_share(const catalog::CoolingMethod& m, const Plant& plant) {
     case Carrier::perimeter_air:
       return plant.perimeter_fans;
     case Carrier::door:
-      // A passive door leaves the work to the server fans.
+      // With a passive door the server fans move the air.
       return air * plant.contained_fans +
              (starts_with(m.id, "rear-door-active") ? plant.door_fans : 0);
     case Carrier::contained_air:

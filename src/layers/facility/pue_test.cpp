@@ -1,4 +1,5 @@
-// PUE from its parts, against the climate table, published fleets and the order of things.
+// PUE from its parts, compared with the climate table and published fleets; and orderings that must
+// hold.
 #include "layers/facility/pue.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +18,8 @@ SitePower site(const SitePowerRequest& request) {
   return result ? *result : SitePower{};
 }
 
-// data/catalog/pue_model_by_climate.csv: p10 to p90 of eight climates and methods, dry coolers, the
-// usual chain at N.
+// data/catalog/pue_model_by_climate.csv: p10 to p90 of eight climates and methods, with dry coolers
+// and the usual chain at N.
 TEST(Pue, lies_within_the_climate_table) {
   for (const catalog::PueByClimate& row : shipped_catalog().pue_by_climate) {
     const SitePower s = site({.cooling_id = row.cooling_id,
@@ -32,8 +33,8 @@ TEST(Pue, lies_within_the_climate_table) {
   }
 }
 
-// Warm-water HPC sites publish 1.03 to 1.04 (NREL ESIF, Frontier, LUMI): no UPS behind the compute,
-// medium voltage to the row, towers. Ours is 0.03 high: their pumps and light are leaner.
+// Warm-water HPC sites publish 1.03 to 1.04 (NREL ESIF, Frontier, LUMI): no UPS for the compute,
+// medium voltage to the row, towers. Ours is 0.03 higher: their pumps and lighting use less.
 TEST(Pue, warm_water_without_ups_comes_near_the_published_hpc_sites) {
   const SitePower s = site({.cooling_id = "direct-to-chip-100pct",
                             .redundancy_id = "flex",
@@ -62,8 +63,8 @@ TEST(Pue, parts_sum_to_the_whole) {
   EXPECT_GT(s.pue.high, s.pue.middle);
 }
 
-// What carries the heat says which fans run and whether a CDU does: air on its own, a door beside
-// it, plates for the share that they take.
+// The carrier of the heat decides which fans run and whether a CDU does: air alone, a door in
+// addition, cold plates for their share.
 TEST(Pue, parts_follow_what_carries_the_heat) {
   const auto part = [](const char* method, const char* name) {
     const SitePower s =
@@ -101,7 +102,7 @@ TEST(Pue, warmer_supply_and_cooler_climate_never_cost_more) {
       last = s.pue.middle;
     }
     double cooler = 1;
-    // Hot and humid is left out: with dry coolers its even 28 C beats the desert's summer.
+    // Hot-humid is left out: with dry coolers its steady 28 C is better than the desert's summer.
     for (const char* climate : {"cool", "temperate", "hot-dry"}) {
       const double pue =
           site({.cooling_id = m.id, .climate = climate, .design = megawatts(5)}).pue.middle;
@@ -111,7 +112,7 @@ TEST(Pue, warmer_supply_and_cooler_climate_never_cost_more) {
   }
 }
 
-// WUE of the catalog: 0 dry to 1.8 L/kWh with towers for air.
+// WUE of the catalog: 0 for dry coolers to 1.8 L/kWh with towers for air.
 TEST(Pue, water_is_used_by_towers_only) {
   SitePowerRequest r{.climate = "temperate", .design = megawatts(5)};
   EXPECT_EQ(site(r).wue_l_per_kwh, 0);
@@ -139,8 +140,8 @@ PueBreakdown one_hour(const catalog::CoolingMethod& m, double dry_c, double wet_
                      m, std::span(&now, 1));
 }
 
-// Air at 24 C from water at 17. At 16 C outside a dry cooler makes 23: six tenths of the loop's
-// 10 K are left to the chiller, which lifts from 15 to 30 C: COP 0.5 * 288.15 / 15 = 9.605.
+// Air at 24 C needs water at 17. At 16 C outside a dry cooler makes 23: six tenths of the loop's 10
+// K are left to the chiller, which lifts from 15 to 30 C: COP 0.5 * 288.15 / 15 = 9.605.
 TEST(Pue, pue_of_air_with_a_dry_cooler) {
   const PueBreakdown b = one_hour(method_of("air-contained", 0, 24), 16, 3);
   const double chiller = 0.6 / 9.605;
@@ -156,8 +157,8 @@ TEST(Pue, pue_of_air_with_a_dry_cooler) {
   EXPECT_NEAR(b.pue, 1 + 0.045 + 0.015 + chiller + 0.025 * (1 + chiller) + 0.07 + 0.01, 1e-12);
 }
 
-// Wet bulb 17 C gives water at 21: four tenths to the chiller, from 15 to 28 C, where the COP would
-// be 11.08 and is held at 10.
+// Wet bulb 17 C gives water at 21: four tenths go to the chiller, from 15 to 28 C, where the COP
+// would be 11.08 and is limited to 10.
 TEST(Pue, pue_of_air_with_a_tower) {
   const PueBreakdown b =
       one_hour(method_of("air-perimeter-raised", 0, 24), 30, 17, HeatRejection::tower);
@@ -168,8 +169,8 @@ TEST(Pue, pue_of_air_with_a_tower) {
   EXPECT_NEAR(b.wue_l_per_kwh, 1.84 * 1.04, 1e-12);
 }
 
-// 70 C outside: all by the chiller, whose COP of 2.32 is held at 2.5. At 10 C, and at the very 17 C
-// of water that is needed, none of it.
+// At 70 C outside all heat goes through the chiller, whose COP of 2.32 is limited to at least 2.5.
+// At 10 C, and at exactly the needed 17 C of water, none does.
 TEST(Pue, pue_at_weather_extremes) {
   const catalog::CoolingMethod air = method_of("air-contained", 0, 24);
   EXPECT_NEAR(part_of(one_hour(air, 63, 3), "chiller"), 0.4, 1e-12);
@@ -178,9 +179,9 @@ TEST(Pue, pue_at_weather_extremes) {
   EXPECT_NEAR(one_hour(air, -40, 3).free_cooling, 1, 1e-12);
 }
 
-// Plates take 0.7 of the heat at 40 C: water of 36, and at 34 C outside 41 C are there. Their part:
-// half by the chiller, 34 to 48 C, COP 0.5 * 307.15 / 14, held at 10. The air's 0.3 at 18 C: all of
-// it, 16 to 48 C, COP 0.5 * 289.15 / 32 = 4.518.
+// Plates take 0.7 of the heat at 40 C: they need water at 36, and at 34 C outside 41 C are
+// available. For their part half goes through the chiller, 34 to 48 C, COP 0.5 * 307.15 / 14,
+// limited to 10. For the air's 0.3 at 18 C all does, 16 to 48 C, COP 0.5 * 289.15 / 32 = 4.518.
 TEST(Pue, pue_of_cold_plates_beside_air) {
   const PueBreakdown b = one_hour(method_of("direct-to-chip-1p", 0.7, 40), 34, 3);
   const double chiller = 0.7 * 0.5 / 10 + 0.3 / (0.5 * 289.15 / 32);
@@ -191,8 +192,8 @@ TEST(Pue, pue_of_cold_plates_beside_air) {
   EXPECT_NEAR(b.free_cooling, 0.35, 1e-12);
 }
 
-// A door's coil is 2 K from its water: 20 C for a supply of 22. At 17 C outside 24 are there: four
-// tenths of 0.6 at 18 to 31 C (COP held at 10), six tenths of 0.4 at 16 to 31 C.
+// A door's coil is 2 K above its water: 20 C for a supply of 22. At 17 C outside 24 are available:
+// four tenths of 0.6 at 18 to 31 C (COP limited to 10), six tenths of 0.4 at 16 to 31 C.
 TEST(Pue, pue_of_rear_doors) {
   const PueBreakdown passive = one_hour(method_of("rear-door-passive", 0.6, 22), 17, 3);
   const PueBreakdown active = one_hour(method_of("rear-door-active", 0.6, 22), 17, 3);
@@ -203,15 +204,15 @@ TEST(Pue, pue_of_rear_doors) {
   EXPECT_NEAR(passive.free_cooling, 0.6 * 0.6 + 0.4 * 0.4, 1e-12);
 }
 
-// What the caller says of the supply stands before the method's: air where there is no liquid, the
-// liquid where there is, and then the hall's air stays at 25 C.
+// A supply temperature given by the caller replaces the method's: that of the air if there is no
+// liquid, otherwise that of the liquid; then the hall's air stays at 25 C.
 TEST(Pue, given_supply_temperature_applies_to_its_loop) {
   const WeatherPoint now{.share = 1, .dry_c = 20, .wet_c = 3};
   const auto free = [&](const catalog::CoolingMethod& m, double supply) {
     return compute_pue({.it = megawatts(1), .supply_c = supply}, m, std::span(&now, 1))
         .free_cooling;
   };
-  // 27 C of water are there; 26 - 7 = 19 are wanted.
+  // Water at 27 C is available; 26 - 7 = 19 is needed.
   EXPECT_NEAR(free(method_of("air-contained", 0, 40), 26), 1 - 0.8, 1e-12);
   // 28 - 4 = 24 and 25 - 7 = 18.
   EXPECT_NEAR(free(method_of("direct-to-chip-1p", 0.8, 50), 28), 0.8 * 0.7 + 0.2 * 0.1, 1e-12);

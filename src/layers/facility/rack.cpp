@@ -7,8 +7,8 @@ namespace orrery::facility {
 
 namespace {
 
-// Nodes rated for exactly a share of the limit (4 x 10.2 kW under 40.8 kW) must not be lost to the
-// last bit of a quotient.
+// Nodes whose power fits exactly (4 x 10.2 kW under 40.8 kW) must not be rejected because of
+// rounding in the division.
 constexpr double kRackRounding = 1e-9;
 
 int whole(double quotient) { return static_cast<int>(std::floor(quotient + kRackRounding)); }

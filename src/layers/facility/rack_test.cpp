@@ -1,4 +1,4 @@
-// Rack density against cooling: the layouts of published reference architectures.
+// Rack density by cooling method: the layouts of published reference architectures.
 #include "layers/facility/rack.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ const catalog::CoolingMethod& cooling(const char* id) {
   return method != nullptr ? *method : none;
 }
 
-// RA-11333-001: 4 DGX H100 a rack draw more than 40 kW; a contained air rack takes two.
+// RA-11333-001: 4 DGX H100 per rack draw more than 40 kW; a contained air rack takes two.
 TEST(Rack, four_dgx_h100_need_more_than_contained_air) {
   const RackRequest dgx{.node_power = kilowatts(10.2), .node_units = 8};
   const RackFit air = fit_rack(dgx, cooling("air-contained"));
@@ -31,7 +31,7 @@ TEST(Rack, four_dgx_h100_need_more_than_contained_air) {
   EXPECT_EQ(racks_needed(127, door), 32);  // the 127-node SuperPOD has 32 compute racks
 }
 
-// 30 kW of contained air, or the site's own limit where that is lower: as many as go in whole.
+// 30 kW of contained air, or the site's own limit if that is lower: as many whole nodes as fit.
 TEST(Rack, fits_whole_nodes_up_to_the_limit_itself) {
   const auto fit = [](double kw, double limit_kw) {
     return fit_rack(
@@ -48,7 +48,7 @@ TEST(Rack, fits_whole_nodes_up_to_the_limit_itself) {
   EXPECT_EQ(fit(10, 30).bound, RackBound::rack_limit);
   EXPECT_EQ(fit(10, 40).nodes, 3);
   EXPECT_EQ(fit(10, 40).bound, RackBound::cooling);
-  EXPECT_EQ(fit(1, 0).nodes, 10);  // of 42 units
+  EXPECT_EQ(fit(1, 0).nodes, 10);  // within 42 units
   EXPECT_EQ(fit(1, 0).bound, RackBound::space);
 }
 

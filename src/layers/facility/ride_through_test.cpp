@@ -25,7 +25,7 @@ TEST(RideThrough, without_generators_only_the_battery_carries) {
   const Outage o = live_through(battery, minutes(8), 1);
   EXPECT_EQ(o.dark_from, minutes(5));
   EXPECT_EQ(o.dark_to, minutes(8));
-  // At half load it lasts twice as long.
+  // At half load the battery lasts twice as long.
   EXPECT_FALSE(live_through(battery, minutes(8), 0.5).takes_hosts());
   EXPECT_EQ(live_through({}, minutes(8), 1).dark_from, Seconds(0));
 }
@@ -86,7 +86,7 @@ TEST(RideThrough, outage_time_per_year) {
   EXPECT_NEAR(dark({.battery = minutes(4)}, minutes(7)), beyond(8) - beyond(15), 1e-9);
   EXPECT_NEAR(dark({.battery = minutes(4), .generator = minutes(12)}, minutes(7)),
               beyond(8) - beyond(12), 1e-9);
-  // Outages of centuries have no end that counts.
+  // Outages of centuries are cut at the end of the range.
   EXPECT_NEAR(dark_a_year({}, 1, years(500), 1) / years(1), 500, 1e-9);
 }
 

@@ -12,12 +12,13 @@ namespace orrery::facility {
 namespace {
 
 constexpr int kDraws = 1000;
-// Deviations from the median to p90 of a normal distribution.
+// Standard deviations from the median to p90 of a normal distribution.
 constexpr double kP90 = 1.2816;
 
 using Before = std::vector<std::vector<std::size_t>>;
 
-// Indices in an order in which everything stands after what it waits for; empty for a cycle.
+// Returns the indices in an order in which every item comes after what it waits for; empty if there
+// is a cycle.
 std::vector<std::size_t> topological(const Before& before) {
   std::vector<std::size_t> order;
   std::vector<bool> done(before.size(), false);
@@ -47,7 +48,7 @@ Result<Before> resolve(std::span<const ScheduleItem> items) {
       if (found == index.end()) {
         faults.push_back({.code = "schedule.unknown",
                           .place = {},
-                          .what = "'" + items[i].id + "' waits for '" + id + "', which is no item",
+                          .what = "'" + items[i].id + "' waits for '" + id + "', which is unknown",
                           .why = "",
                           .fix = ""});
       } else {
@@ -80,7 +81,8 @@ Pass forward(const Before& before, const std::vector<std::size_t>& order,
   return pass;
 }
 
-// The path that ends in pass.last: from each item to the predecessor that finished last.
+// Returns the path that ends in pass.last: from each item back to the predecessor that finished
+// last.
 std::vector<std::size_t> binding_path(const Before& before, const Pass& pass) {
   std::vector<std::size_t> path{pass.last};
   while (!before[path.back()].empty()) {
@@ -104,7 +106,7 @@ std::vector<Seconds> slacks(const Before& before, const std::vector<std::size_t>
   return slack;
 }
 
-// The duration `z` deviations from the median.
+// Returns the duration that is `z` standard deviations from the median.
 Seconds duration_at(const ScheduleItem& item, double z) {
   const Seconds side = z < 0 ? item.typical - item.low : item.high - item.typical;
   return max(Seconds(), item.typical + side * (z / kP90));
@@ -118,7 +120,7 @@ void add_draws(BuildSchedule& schedule, std::span<const ScheduleItem> items, con
   std::vector<Seconds> duration(items.size());
   std::vector<double> z(items.size());
   for (int d = 0; d < kDraws; ++d) {
-    // Every second draw mirrors the one before it, which keeps the medians where they are.
+    // Every second draw mirrors the one before it, which keeps the medians exact.
     for (double& v : z) v = d % 2 == 0 ? random.normal() : -v;
     for (std::size_t i = 0; i < items.size(); ++i) duration[i] = duration_at(items[i], z[i]);
     const Pass pass = forward(before, order, duration);
@@ -144,7 +146,7 @@ Result<BuildSchedule> plan_schedule(std::span<const ScheduleItem> items, std::ui
   if (order.empty()) {
     return fail({.code = "schedule.cycle",
                  .place = {},
-                 .what = "items wait for each other in a circle",
+                 .what = "items wait for each other in a cycle",
                  .why = "",
                  .fix = ""});
   }

@@ -1,4 +1,4 @@
-// The critical path: worked networks, faults, and the builds of the catalog's lead times.
+// The critical path: worked networks, faults, and builds with the catalog's lead times.
 #include "layers/facility/schedule.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ ScheduleItem item(const char* id, double weeks_typical, std::vector<std::string>
 
 double in_weeks(Seconds t) { return t / weeks(1); }
 
-// Of two that end at once the first one given is named, whatever the machine.
+// If two end at the same time, the first one given is named, on every machine.
 TEST(Schedule, tied_items_bind_in_order) {
   const auto plan = plan_schedule(std::vector{item("a", 3), item("b", 5), item("c", 5)});
   ASSERT_TRUE(plan);
@@ -71,7 +71,7 @@ TEST(Schedule, same_seed_same_answer) {
   EXPECT_EQ(plan_schedule(items, 7)->high, plan_schedule(items, 7)->high);
 }
 
-TEST(Schedule, unknown_names_and_circles_are_refused) {
+TEST(Schedule, unknown_names_and_cycles_are_refused) {
   const std::vector<ScheduleItem> unknown{item("a", 1, {"x"}), item("b", 1, {"y"})};
   EXPECT_EQ(plan_schedule(unknown).error().size(), 2u);
   const std::vector<ScheduleItem> circle{item("a", 1, {"b"}), item("b", 1, {"a"})};
@@ -79,8 +79,8 @@ TEST(Schedule, unknown_names_and_circles_are_refused) {
   EXPECT_EQ(plan_schedule({})->typical, Seconds());
 }
 
-// Facility readiness, not servers, is the longest item of a new site (Turner & Townsend 2025-26:
-// 48 % of builders name power as the top schedule risk).
+// Facility readiness, not servers, is the longest item of a new site (Turner & Townsend 2025-26: 48
+// % of builders name power as the top schedule risk).
 TEST(Schedule, new_site_waits_for_its_utility) {
   const auto items = build_items(shipped_catalog().lead_times, {});
   const auto plan = plan_schedule(items);
@@ -111,12 +111,12 @@ TEST(Schedule, every_lead_time_named_by_a_build_exists) {
   }
 }
 
-// Takes so many weeks, to the day.
+// Takes exactly `n` weeks.
 ScheduleItem certain(const char* id, double n, std::vector<std::string> after = {}) {
   return {id, std::string("the ") + id, weeks(n), weeks(n), weeks(n), std::move(after), "ref"};
 }
 
-// Given last to first: c after b after a, beside d.
+// Given in reverse order: c after b after a, beside d.
 TEST(Schedule, order_of_items_does_not_matter) {
   const std::vector<ScheduleItem> items = {certain("c", 3, {"b"}), certain("d", 4),
                                            certain("b", 2, {"a"}), certain("a", 5)};
@@ -127,7 +127,7 @@ TEST(Schedule, order_of_items_does_not_matter) {
   EXPECT_EQ(plan->middle, weeks(10));
   EXPECT_EQ(plan->high, weeks(10));
   EXPECT_THAT(plan->critical, ElementsAre("a", "b", "c"));
-  const char* ids[] = {"d", "a", "b", "c"};  // by their starts, then as given
+  const char* ids[] = {"d", "a", "b", "c"};  // by start, then as given
   const double starts[] = {0, 0, 5, 7};
   const double finishes[] = {4, 5, 7, 10};
   const double slacks[] = {6, 0, 0, 0};
@@ -145,7 +145,7 @@ TEST(Schedule, order_of_items_does_not_matter) {
   }
 }
 
-// Of what it waits for, the one that ends last binds, the first of two that end at once.
+// The predecessor that ends last is critical; of two that end together, the first.
 TEST(Schedule, item_waits_for_its_last_predecessor) {
   const auto plan =
       plan_schedule(std::vector{certain("a", 2), certain("b", 5), certain("c", 5),
@@ -175,7 +175,8 @@ TEST(Schedule, unknown_names_and_cycles_are_named) {
   EXPECT_TRUE(none->items.empty());
 }
 
-// p10, p50 and p90 of the draws are those of the item: in the mean of many seeds to half a percent.
+// p10, p50 and p90 of the draws equal the item's own, averaged over many seeds, within half a per
+// cent.
 TEST(Schedule, single_item_gives_its_own_quantiles) {
   const std::vector<ScheduleItem> one = {{"a", "a", weeks(60), weeks(100), weeks(180), {}, "ref"}};
   double low = 0, middle = 0, high = 0;
@@ -191,7 +192,7 @@ TEST(Schedule, single_item_gives_its_own_quantiles) {
   EXPECT_NEAR(high, 180, 2);
 }
 
-// One is longer in nearly every draw: it binds then, and the other does not.
+// One is longer in nearly every draw, so it is critical and the other is not.
 TEST(Schedule, criticalities_of_two_paths_add_up) {
   const std::vector<ScheduleItem> two = {{"a", "a", weeks(9), weeks(10), weeks(11), {}, "r"},
                                          {"b", "b", weeks(9), weeks(10), weeks(11), {}, "r"}};
@@ -200,7 +201,7 @@ TEST(Schedule, criticalities_of_two_paths_add_up) {
   EXPECT_NEAR(plan->items[0].criticality, 0.5, 0.06);
 }
 
-// A duration never falls below nothing, however far its low end is.
+// A duration is never negative, however low its low end is.
 TEST(Schedule, durations_are_never_negative) {
   const std::vector<ScheduleItem> one = {{"a", "a", weeks(-50), weeks(1), weeks(1), {}, "r"}};
   const auto plan = plan_schedule(one);

@@ -1,4 +1,4 @@
-// What a site's power carries, by hand.
+// What a site's power can supply, computed by hand.
 #include "layers/facility/site_budget.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 namespace orrery::facility {
 namespace {
 
-// 1 MW at a PUE of 1.25 leaves 800 kW of IT; 100 kW of it are switches and storage, so that 68
-// nodes of 10.2 kW fit, and (100 + 693.6) kW * 1.25 = 992 kW are drawn.
+// 1 MW at a PUE of 1.25 leaves 800 kW of IT; 100 kW of it are switches and storage, so 68 nodes of
+// 10.2 kW fit, and (100 + 693.6) kW * 1.25 = 992 kW are drawn.
 TEST(SiteBudget, nodes_take_what_others_leave) {
   const SiteBudgetRequest request{.site_power = kilowatts(1000),
                                   .pue = 1.25,
@@ -56,8 +56,8 @@ TEST(SiteBudget, pue_below_one_counts_as_one) {
   EXPECT_EQ(tiny.nodes, 1'000'000'000) << "as many as a number holds";
 }
 
-// A less efficient cooling method under the same 2 MW shrinks the fleet that fits, by hand:
-// floor(2000 / 1.4 / 10.2) = 140 and floor(2000 / 1.1 / 10.2) = 178.
+// A less efficient cooling method under the same 2 MW fits fewer nodes: floor(2000 / 1.4 / 10.2) =
+// 140 and floor(2000 / 1.1 / 10.2) = 178.
 TEST(SiteBudget, higher_pue_shrinks_the_fleet) {
   const SiteBudget air =
       site_budget({.site_power = megawatts(2), .pue = 1.4, .power_per_node = kilowatts(10.2)});

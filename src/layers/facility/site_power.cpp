@@ -4,8 +4,8 @@ namespace orrery::facility {
 
 namespace {
 
-// How far a computed PUE may be off on either side of its overhead: the spread of the climate
-// table's rows about their middle, which our eight computed ones stay within.
+// Uncertainty of a computed PUE's overhead, on either side: the spread of the climate table's rows
+// around their middle, which covers the eight rows that we computed.
 constexpr double kOverheadSpread = 0.3;
 
 Diagnostic unknown(const char* code, const char* kind, const std::string& id) {

@@ -1,8 +1,9 @@
-// A site's power chain, cooling plant and PUE together, from catalog ids: the call most users want.
+// Computes a site's power chain, cooling plant and PUE from catalog ids: the call that most callers
+// want.
 //
-// The chain is sized for `design` and run at `mean`; its loss is one part of the PUE. Where the
-// climate is not one we have hours for, the range of the climate table or of the cooling method
-// stands in and `computed` is false.
+// The chain is sized for `design` and run at `mean`; its loss is one part of the PUE. If we have no
+// hours for the climate, the range of the climate table or of the cooling method is used and
+// `computed` is false.
 #pragma once
 
 #include <optional>
@@ -22,26 +23,26 @@ struct SitePowerRequest {
   std::string redundancy_id = "n+1";
   std::string climate;
   std::vector<std::string> chain_ids;  // empty: the usual chain
-  Watts design;                        // IT that power and cooling are sized for
-  Watts mean;                          // IT drawn on average; 0: the design
+  Watts design;                        // IT load that power and cooling are sized for
+  Watts mean;                          // mean IT draw; 0: the design load
   HeatRejection rejection = HeatRejection::dry_cooler;
   std::optional<double> supply_c;
-  std::optional<double> pue;                  // given by the user: overrides the computed one
-  const catalog::SiteHours* hours = nullptr;  // whose PUE or weather stands before the climate's
-  GramsPerJoule grid;                         // of the year, for hours that do not say
+  std::optional<double> pue;                  // given by the user; overrides the computed one
+  const catalog::SiteHours* hours = nullptr;  // if given, its PUE or weather replaces the climate's
+  GramsPerJoule grid;                         // yearly mean, for hours without an intensity
 };
 
 struct SitePower {
   PueRange pue;
   bool computed = false;
-  PueBreakdown breakdown;  // empty parts where not computed
+  PueBreakdown breakdown;  // no parts if it was not computed
   ChainResult chain;
   Watts site_draw;  // mean * pue
   double wue_l_per_kwh = 0;
-  Hours hours;  // empty where none were given
+  Hours hours;  // empty if none were given
 };
 
-// Unknown cooling or redundancy ids are Diagnostics ("site.cooling", "site.redundancy").
+// Returns Diagnostics for unknown cooling or redundancy ids ("site.cooling", "site.redundancy").
 Result<SitePower> site_power(const catalog::Catalog& catalog, const SitePowerRequest& request);
 
 }  // namespace orrery::facility

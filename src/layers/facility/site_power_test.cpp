@@ -26,8 +26,8 @@ catalog::Catalog one_hall() {
   return c;
 }
 
-// A conductor of 0.96 at half load: its loss is 0.5 (1/0.96 - 1) x^2 / 0.25 of its rating, which is
-// 1.25 of the design under the derate of 0.8. 3 MW of 5 are 0.48 of 6.25.
+// A conductor with 0.96 at half load: its loss is 0.5 (1/0.96 - 1) x^2 / 0.25 of its rating, which
+// is 1.25 of the design because of the derate of 0.8. 3 MW of 5 are 0.48 of 6.25.
 constexpr double kConductorMw = 6.25 * 0.5 * (1 / 0.96 - 1) / 0.25 * 0.48 * 0.48;
 
 TEST(SitePower, site_power_adds_chain_and_plant) {

@@ -69,7 +69,7 @@ std::vector<Cure> cures_for(const SwingRequest& request, Watts range, double acc
   cures.push_back({.kind = CureKind::floor,
                    .setting = held.floor,
                    .cost = swing_of(held).ballast / (mean * request.nodes)});
-  // A cap lowers the high phase by what it takes from the accelerators.
+  // A cap lowers the high phase by the power it takes from the accelerators.
   const Watts off = (swing - range) / request.nodes;
   const double cap = 1 - off / (request.high * accelerators);
   if (cap >= kLowestCap) {

@@ -12,7 +12,7 @@
 namespace orrery::facility {
 namespace {
 
-// A step of 2 s: 1.5 at work, half a second of exposed communication.
+// A step of 2 s: 1.5 s of work, half a second of exposed communication.
 constexpr WaveSegment kStep[] = {{seconds(1.5), kilowatts(8)}, {seconds(0.5), kilowatts(4)}};
 
 TEST(Spectrum, square_wave_has_its_textbook_lines) {
@@ -28,10 +28,10 @@ TEST(Spectrum, square_wave_has_its_textbook_lines) {
 TEST(Spectrum, strongest_line_is_at_the_steps_frequency) {
   const Harmonic h = strongest_in_band(lines_of(kStep, 20, milliseconds(10)));
   EXPECT_DOUBLE_EQ(h.hz, 0.5);
-  // And so says a plain Fourier sum over samples.
+  // A plain Fourier sum over samples gives the same.
   double best = 0;
   double best_hz = 0;
-  for (int bin = 1; bin <= 200; ++bin) {  // 0.05 Hz each, of 20 s in 10 ms
+  for (int bin = 1; bin <= 200; ++bin) {  // bins of 0.05 Hz, from 20 s sampled every 10 ms
     double re = 0;
     double im = 0;
     for (int i = 0; i < 2000; ++i) {
@@ -49,7 +49,7 @@ TEST(Spectrum, cures_bring_the_swing_under_the_limit_and_the_cheapest_comes_firs
   const SwingRequest r{
       .nodes = 1000, .high = kilowatts(8), .low = kilowatts(4), .duty = 0.75, .period = seconds(2)};
   EXPECT_TRUE(cures_for(r, megawatts(4), 0.7).empty());
-  const auto mild = cures_for(r, megawatts(3), 0.7);  // 4 MW, 30 % of it in capacitors
+  const auto mild = cures_for(r, megawatts(3), 0.7);  // of 4 MW, capacitors take 30 %
   ASSERT_FALSE(mild.empty());
   EXPECT_EQ(mild.front().kind, CureKind::storage);
   const auto strict = cures_for(r, megawatts(1), 0.7);
@@ -60,7 +60,7 @@ TEST(Spectrum, cures_bring_the_swing_under_the_limit_and_the_cheapest_comes_firs
     SwingRequest held = r;
     held.floor = c.setting;
     EXPECT_NEAR(swing_of(held).amplitude / megawatts(1), 1, 1e-9);
-    EXPECT_NEAR(c.cost, 3000.0 * 0.25 / 7000, 1e-9);  // 3 kW burnt in a quarter of the time
+    EXPECT_NEAR(c.cost, 3000.0 * 0.25 / 7000, 1e-9);  // 3 kW burnt for a quarter of the time
   }
 }
 
@@ -99,9 +99,9 @@ TEST(Spectrum, strongest_line_within_the_band) {
 TEST(Spectrum, every_mitigation_has_its_setting_and_cost) {
   const SwingRequest r = one_megawatt();
   EXPECT_TRUE(cures_for(r, megawatts(1), 0.8).empty());
-  // 0.7 of the swing is just the range: storage is enough. Off 1.5 kW a node: of 7.2 kW of
-  // accelerators, a cap of 0.7917, which takes 0.9 * 0.2083^1.6. A floor at 5.5 kW burns 1.5 kW for
-  // 0.7 of the time, of a mean of 5.5 kW.
+  // 0.7 of the swing is exactly the range, so storage is enough. The cap removes 1.5 kW per node:
+  // of 7.2 kW of accelerators that is a cap of 0.7917, which costs 0.9 * 0.2083^1.6. A floor at 5.5
+  // kW burns 1.5 kW for 0.7 of the time, relative to a mean of 5.5 kW.
   const auto cures = cures_for(r, kilowatts(700), 0.8);
   ASSERT_EQ(cures.size(), 3U);
   EXPECT_EQ(cures[0].kind, CureKind::storage);
@@ -116,12 +116,12 @@ TEST(Spectrum, every_mitigation_has_its_setting_and_cost) {
   EXPECT_EQ(cures_for(r, kilowatts(699), 0.8).size(), 2U) << "storage is not enough";
 }
 
-// 4 kW of 5 are to go: of 7.02 kW of accelerators that is a cap of 0.4302, of 6.9 kW 0.4203.
+// 4 kW of 5 must go: with 7.02 kW of accelerators that is a cap of 0.4302, with 6.9 kW 0.4203.
 TEST(Spectrum, no_cap_below_the_lowest) {
   SwingRequest r = one_megawatt();
   EXPECT_EQ(cures_for(r, kilowatts(200), 7.02 / 9).size(), 2U);
   EXPECT_EQ(cures_for(r, kilowatts(200), 6.9 / 9).size(), 1U);
-  r.duty = 0.95;  // a floor for a twentieth of the time is the cheaper
+  r.duty = 0.95;  // a floor for a twentieth of the time is cheaper
   EXPECT_EQ(cures_for(r, kilowatts(200), 7.02 / 9)[0].kind, CureKind::floor);
   r.nodes = 0;
   EXPECT_TRUE(cures_for(r, Watts(-1), 0.8).empty());

@@ -49,7 +49,7 @@ SwingRequest swing_request(std::span<const catalog::PowerPhase> phases, int node
   r.high = peak_power(phases);
   r.low = lowest_power(phases);
   r.period = period;
-  // The duty that keeps the mean: a square wave with the same energy as the phases.
+  // The duty that preserves the mean: a square wave with the same energy as the phases.
   const Watts mean = mean_power(phases);
   r.duty = r.high > r.low ? (mean - r.low) / (r.high - r.low) : 1;
   return r;

@@ -76,7 +76,7 @@ TEST(Swing, amplitude_ramp_and_harmonics) {
   }
 }
 
-// A floor of 0.6 holds 5.4 kW, 1.4 over the low phase for 0.7 of the time; storage takes a quarter.
+// A floor of 0.6 is 5.4 kW, 1.4 above the low phase, for 0.7 of the time; storage takes a quarter.
 TEST(Swing, floor_and_storage_reduce_the_swing) {
   SwingRequest r = one_megawatt();
   r.floor = 0.6;
@@ -84,7 +84,7 @@ TEST(Swing, floor_and_storage_reduce_the_swing) {
   const Swing s = swing_of(r);
   EXPECT_NEAR(s.amplitude / kilowatts(1), 200 * 3.6 * 0.75, 1e-9);
   EXPECT_NEAR(s.ballast / kilowatts(1), 200 * 1.4 * 0.7, 1e-9);
-  r.floor = 7;  // held at one: a flat line
+  r.floor = 7;  // limited to one: a flat line
   EXPECT_EQ(swing_of(r).amplitude, Watts());
   EXPECT_NEAR(swing_of(r).ballast / kilowatts(1), 200 * 5 * 0.7, 1e-9);
   EXPECT_FALSE(swing_of(r).in_band);
@@ -104,7 +104,7 @@ TEST(Swing, floor_and_storage_reduce_the_swing) {
   EXPECT_EQ(swing_of(r).amplitude, Watts()) << "low above high";
 }
 
-// The band is 0.1 to 20 Hz, both ends in it; a line below a hundredth is none.
+// The band is 0.1 to 20 Hz including both ends; a line below a hundredth does not count.
 TEST(Swing, critical_band_has_both_ends) {
   const auto in_band = [](double period, double duty) {
     SwingRequest r = one_megawatt();
@@ -118,7 +118,7 @@ TEST(Swing, critical_band_has_both_ends) {
   EXPECT_FALSE(in_band(101, 0.55));
   EXPECT_TRUE(in_band(0.05, 0.5)) << "the first at 20 Hz";
   EXPECT_FALSE(in_band(1 / 20.5, 0.5));
-  // At 15 Hz the first alone is in the band: 2 / pi sin(pi duty).
+  // At 15 Hz only the first harmonic is in the band: 2 / pi sin(pi duty).
   EXPECT_TRUE(in_band(1 / 15.0, 0.00515)) << "0.0103";
   EXPECT_FALSE(in_band(1 / 15.0, 0.00485)) << "0.0097";
 }
@@ -148,7 +148,7 @@ TEST(Swing, floor_meets_range_and_ramp) {
   EXPECT_EQ(floor_for(r, {}), 0);
   EXPECT_EQ(floor_for(r, {.range = megawatts(1)}), 0) << "it is met as it is";
   SwingRequest stored = r;
-  stored.storage = 0.5;  // half the swing is taken: 0.4 MW of it are 0.8 before
+  stored.storage = 0.5;  // storage takes half the swing, so 0.8 MW before it become 0.4 MW
   EXPECT_NEAR(floor_for(stored, {.range = kilowatts(400)}), 5 / 9.0, 1e-12);
   stored.storage = 1;
   EXPECT_EQ(floor_for(stored, {.range = kilowatts(400)}), 0);

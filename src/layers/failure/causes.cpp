@@ -9,8 +9,8 @@ Diagnostic unreadable(const CsvTable& table, const CsvRow& row) {
   return {.severity = Severity::error,
           .code = "failure.cause",
           .place = {table.file(), row.line, 0},
-          .what = "a cause needs a group, a weight above 0, a scope, keeps_disk and how it is seen",
-          .why = "the shares of the causes decide what a fault takes with it",
+          .what = "a cause needs a group, a weight above 0, a scope, keeps_disk and a sight",
+          .why = "the shares of the causes determine what a fault destroys",
           .fix =
               "group: accelerator, software, host, network or hang; scope: process or host; "
               "keeps_disk: yes or no; sight: health, timeout or silent"};
@@ -57,7 +57,7 @@ std::string_view label_of(FaultGroup group) {
     case FaultGroup::network:
       return "network";
     case FaultGroup::hang:
-      return "hang that only a time-out finds";
+      return "hang found only by a timeout";
   }
   return "";
 }

@@ -1,13 +1,13 @@
-// What stops a job: the causes behind a node's failure rate, and what each takes with it.
+// What stops a job: the causes behind a node's failure rate, and what each of them destroys.
 //
 //   rate of a cause = share * rate of a host,   share = weight / sum of weights
-// One table for the review, which adds the causes up by group, and for runs in time, which draw one
-// (data/calibration/failure_causes.csv). Weights are the counts of one published run (Llama 3, 419
-// unexpected interruptions in 54 days) but for hangs, which another fleet counts far more often.
-// What a cause takes is our reading of its name: whether the host goes to repair or only the
-// processes die, whether its drives can still be read, and how it shows: a health check sees it, a
-// collective's time-out does, or nobody does until the loss curve bends. Wrong for fleets of other
-// makes; a rate of one's own moves all causes alike.
+// One table serves the review, which adds up causes by group, and simulated runs, which draw single
+// causes (data/calibration/failure_causes.csv). Weights are the counts of one published run (Llama
+// 3, 419 unexpected interruptions in 54 days), except for hangs, which another fleet counts far
+// more often. The effects are our reading of each cause's name: whether the host goes to repair or
+// only the processes die, whether its drives can still be read, and how the fault is noticed: by a
+// health check, by a collective's timeout, or only when the loss curve changes. Wrong for fleets of
+// other makes; a failure rate of your own scales all causes equally.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ inline constexpr Word<FaultSight> kFaultSightWords[] = {{FaultSight::health, "he
                                                         {FaultSight::at_once, "at-once"}};
 constexpr WordTable<FaultSight> words_of(FaultSight) { return kFaultSightWords; }
 
-// Causes as a reader thinks of them.
+// Groups of causes, as reports show them.
 enum class FaultGroup { accelerator, software, host, network, hang };
 inline constexpr Word<FaultGroup> kFaultGroupWords[] = {{FaultGroup::accelerator, "accelerator"},
                                                         {FaultGroup::software, "software"},
@@ -41,28 +41,29 @@ inline constexpr Word<FaultGroup> kFaultGroupWords[] = {{FaultGroup::accelerator
                                                         {FaultGroup::network, "network"},
                                                         {FaultGroup::hang, "hang"}};
 constexpr WordTable<FaultGroup> words_of(FaultGroup) { return kFaultGroupWords; }
-// "hang that only a time-out finds".
+// Returns the label of a group: "hang found only by a timeout".
 std::string_view label_of(FaultGroup group);
 
 struct FaultCause {
   std::string name;
   FaultGroup group = FaultGroup::accelerator;
-  double share = 0;  // of all faults of a host; they sum to 1
+  double share = 0;  // share of all faults of a host; the shares sum to 1
   FaultScope scope = FaultScope::host;
   bool keeps_disk = true;  // what the host has written can still be read
   FaultSight sight = FaultSight::health;
-  Seconds notice;  // given before it strikes
+  Seconds notice;  // warning time before it strikes
 };
 
 Result<std::vector<FaultCause>> read_fault_causes(const CsvTable& table);
 
-// Of all faults, those of the group.
+// Returns the share of all faults that belong to the group.
 double share_of(const std::vector<FaultCause>& causes, FaultGroup group);
 
-// Faults of accelerators, and hangs of their collectives: a host without them has the others.
+// Returns true for faults of accelerators and for hangs of their collectives; hosts without
+// accelerators have only the others.
 bool needs_accelerators(FaultGroup group);
 
-// The cause of a fault at a uniform draw in [0, 1).
+// Returns the cause of a fault for a uniform draw in [0, 1).
 const FaultCause& cause_at(const std::vector<FaultCause>& causes, double draw,
                            bool has_accelerators = true);
 

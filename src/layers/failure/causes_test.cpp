@@ -26,7 +26,7 @@ TEST(Causes, cause_shares_follow_the_weights) {
   EXPECT_FALSE((*causes)[0].keeps_disk);
   EXPECT_TRUE((*causes)[1].keeps_disk);
   EXPECT_DOUBLE_EQ(share_of(*causes, FaultGroup::network), 0.1);
-  // Every draw gives a cause as often as its share says.
+  // Over all draws, each cause appears as often as its share says.
   const auto drawn = [&](bool has_accelerators) {
     std::map<std::string, int> counts;
     for (int i = 0; i < 1000; ++i) {
@@ -36,7 +36,7 @@ TEST(Causes, cause_shares_follow_the_weights) {
   };
   EXPECT_EQ(drawn(true),
             (std::map<std::string, int>{{"gpu", 300}, {"nic", 100}, {"bug", 400}, {"hang", 200}}));
-  // Without accelerators there is neither of the two, and the others keep their proportion.
+  // Without accelerators neither of their two causes appears, and the others keep their proportion.
   EXPECT_EQ(drawn(false), (std::map<std::string, int>{{"nic", 200}, {"bug", 800}}));
   for (const char* bad :
        {"x,host,0,host,yes,health\n", "x,host,-1,host,yes,health\n", "x,host,1,host,maybe,health\n",
@@ -47,7 +47,7 @@ TEST(Causes, cause_shares_follow_the_weights) {
   }
 }
 
-// Weights 1, 2 and 5 of 8. Without accelerators the first and the last are left: 1 and 5 of 6.
+// Weights 1, 2 and 5 of 8. Without accelerators the first and the last remain: 1 and 5 of 6.
 TEST(Causes, draw_selects_the_cause_by_its_share) {
   const std::vector<FaultCause> causes{{.name = "a", .group = FaultGroup::host, .share = 0.125},
                                        {.name = "b", .group = FaultGroup::hang, .share = 0.25},

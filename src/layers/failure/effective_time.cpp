@@ -12,8 +12,8 @@ Seconds whole_restart(const EffectiveTimeInput& in) {
   return in.restart + in.queue + in.unsafe_window;
 }
 
-// Work over its cost in units of the MTBF. With no work nothing is productive; where nothing ever
-// fails the cost is the saves alone.
+// Returns work divided by its cost, in units of the MTBF. Without work the result is 0; if nothing
+// ever fails, the saves are the only cost.
 double ratio(const EffectiveTimeInput& in, double restart_factor) {
   if (in.interval.base() <= 0) return 0;
   if (std::isinf(in.interval.base())) return std::isinf(in.mtbf.base()) ? 1 : 0;
@@ -24,7 +24,8 @@ double ratio(const EffectiveTimeInput& in, double restart_factor) {
 
 }  // namespace
 
-// Redoing the work of the unsafe window takes as long as the window did, like a longer restart.
+// Redoing the work of the unsafe window takes as long as the window, so it acts like a longer
+// restart.
 double exact_efficiency(const EffectiveTimeInput& in) {
   return ratio(in, math::exp(whole_restart(in) / in.mtbf));
 }

@@ -1,8 +1,8 @@
-// The share of wall time that becomes training: what failures and saves leave of it.
+// The share of wall time that becomes training after failures and saves.
 //
-//   tau / (M e^(R/M) (e^((tau + C)/M) - 1))      a restart may itself be struck
-// An asynchronous save stalls for the snapshot only, but work is lost back to the last safe copy:
-// `unsafe_window` (the drain) is added to what a failure loses. Source: Daly 2006.
+//   tau / (M e^(R/M) (e^((tau + C)/M) - 1))      a restart may itself be interrupted
+// An asynchronous save stalls the job only for the snapshot, but a failure loses work back to the
+// last safe copy: `unsafe_window` (the drain) is added to the loss of a failure. Source: Daly 2006.
 #pragma once
 
 #include "core/base/quantity.h"
@@ -14,14 +14,14 @@ struct EffectiveTimeInput {
   Seconds save_stall;  // C
   Seconds mtbf;        // M
   Seconds restart;     // R: detection, replacement, reload, warm-up
-  Seconds queue;       // wait for a place to restart in; adds to R
+  Seconds queue;       // wait for nodes to restart on; added to R
   Seconds unsafe_window;
 };
 
 double exact_efficiency(const EffectiveTimeInput& in);
 
-// Where the time goes, as shares that sum to 1: first-order shares of the losses scaled onto the
-// exact efficiency, so that the parts explain the whole.
+// How the time divides, as shares that sum to 1. The losses are first-order shares scaled to match
+// the exact efficiency, so that the parts add up to the whole.
 struct TimeShares {
   double productive = 0;
   double saving = 0;

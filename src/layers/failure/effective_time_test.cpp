@@ -25,7 +25,7 @@ double at_young(double mtbf_min, double stall_min, double restart_min) {
 
 // Llama 3 (arXiv 2407.21783) had 3.09 h between unexpected interruptions and reports more than 90 %
 // effective time; a stall of 0.2 min and a restart of 5 min are guesses. The other figures are the
-// worked check of docs/models/failure.md: 16k GPUs at 1.8 h, 131k GPUs at 0.23 h.
+// worked example of docs/models/failure.md: 16k GPUs at 1.8 h, 131k GPUs at 0.23 h.
 TEST(EffectiveTime, worked_check_at_scale) {
   EXPECT_NEAR(at_young(185, 0.2, 5), 0.92877, 1e-5);
   EXPECT_NEAR(at_young(1.8 * 60, 0.2, 5), 0.89782, 1e-5);
@@ -84,7 +84,7 @@ TEST(EffectiveTime, nothing_is_productive_without_work_between_saves) {
 }
 
 // M e^(960/36000) (e^(1860/36000) - 1) for 1800 s of work: 0.9181439914773812. First-order losses:
-// 60/1800, (900 + 240)/36000 and (600 + 120)/36000, 0.085 together, scaled onto what is missing.
+// 60/1800, (900 + 240)/36000 and (600 + 120)/36000, 0.085 in total, scaled to the missing share.
 TEST(EffectiveTime, losses_are_scaled_to_the_missing_time) {
   const EffectiveTimeInput in{.interval = seconds(1800),
                               .save_stall = seconds(60),
@@ -119,7 +119,7 @@ TEST(EffectiveTime, shares_without_work_or_without_faults) {
   EXPECT_DOUBLE_EQ(rare.saving, 0.1);
 }
 
-// The parts of the lost time stand to one another as their first-order shares do.
+// The parts of the lost time have the same proportions as their first-order shares.
 TEST(EffectiveTime, lost_time_is_split_by_its_cause) {
   const EffectiveTimeInput in{.interval = hours(1),
                               .save_stall = minutes(2),
@@ -131,7 +131,7 @@ TEST(EffectiveTime, lost_time_is_split_by_its_cause) {
   EXPECT_NEAR(s.productive + s.saving + s.lost_work + s.restarting, 1, 1e-12);
   EXPECT_NEAR(s.lost_work / s.restarting, (30.0 + 10) / (12 + 3), 1e-9);
   EXPECT_NEAR(s.saving / s.restarting, (2.0 / 60) / (15.0 / (20 * 60)), 1e-9);
-  // Where nothing fails only the saves are lost.
+  // If nothing fails, only the saves cost time.
   EffectiveTimeInput never = in;
   never.mtbf = Seconds(INFINITY);
   EXPECT_NEAR(exact_efficiency(never), 60.0 / 62, 1e-12);

@@ -9,12 +9,12 @@
 namespace orrery::failure {
 namespace {
 
-// Newton doubles its digits each round and needs a few from the start below, so this bound
-// only guards against a rate that is not a number.
+// Newton's method doubles the number of correct digits each round and needs only a few from the
+// start below; this bound only guards against a rate that is not a number.
 constexpr int kNewtonRounds = 60;
 
-// x + ln(1 - x) = -c for 0 < x < 1. Both starts lie right of the root, where the function is
-// concave and falling, so Newton comes down on the root without passing it.
+// Solves x + ln(1 - x) = -c for 0 < x < 1. Both starting points are right of the root, where the
+// function is concave and falling, so Newton approaches the root without passing it.
 double solve_fraction(double c) {
   double x = std::min(std::sqrt(2 * c), 1 - math::exp(-1 - c));
   for (int round = 0; round < kNewtonRounds; ++round) {
@@ -41,7 +41,8 @@ Seconds daly_interval(Seconds save_stall, Seconds mtbf) {
 Seconds exact_interval(Seconds save_stall, Seconds mtbf) {
   if (save_stall.base() <= 0) return Seconds(0);
   const double c = save_stall / mtbf;
-  // Failures so rare that the ratio vanishes: Young's form is exact there, and endless at the end.
+  // If failures are so rare that the ratio underflows, Young's form is exact; its limit is
+  // infinite.
   if (!(c > 0)) return young_interval(save_stall, mtbf);
   return mtbf * solve_fraction(c);
 }

@@ -1,13 +1,13 @@
-// When to save: the checkpoint interval that loses least to saving and to failing.
+// When to save: the checkpoint interval that minimises the loss to saves and failures.
 //
-// M is the mean time between failures of the job, C the stall of one save, R the restart, tau the
-// work between two saves; failures are exponential.
+// M is the job's mean time between failures, C the stall per save, R the restart time, tau the work
+// between two saves; failures are exponential.
 //   Young 1974        tau = sqrt(2 C M)
 //   Daly 2006         tau = sqrt(2 C M) (1 + sqrt(C/2M)/3 + C/18M) - C      for C < 2M, else M
 //   exact             tau = M x,  x + ln(1 - x) = -C/M   (the maximum of the efficiency below)
 //   efficiency        tau / (M e^(R/M) (e^((tau + C)/M) - 1))
-// The exact optimum does not depend on R; the efficiency does. Wrong where failures cluster (a
-// Weibull shape below 1, a rack at once) or where a save may itself fail.
+// The exact optimum does not depend on R, but the efficiency does. Wrong if failures cluster (a
+// Weibull shape below 1, a whole rack at once) or if a save may itself fail.
 #pragma once
 
 #include "core/base/quantity.h"
@@ -22,19 +22,20 @@ struct IntervalProblem {
   Seconds save_stall;
   Seconds mtbf;
   Seconds restart;
-  Seconds drain;  // time until a save is safe elsewhere; a new one may not begin before
+  Seconds drain;  // time until a save is safe elsewhere; the next may not begin before
 };
 
 enum class IntervalLimit { optimum, drain };
 
 struct IntervalChoice {
   Seconds interval;
-  IntervalLimit limit = IntervalLimit::optimum;  // drain: the optimum was shorter than the drain
+  // Drain: the optimum would be shorter than the drain.
+  IntervalLimit limit = IntervalLimit::optimum;
   double efficiency = 0;
 };
 
-// The exact optimum, or the drain where that is longer: the efficiency falls on both sides of its
-// one maximum, so the nearest allowed interval is the best allowed one.
+// Returns the exact optimum, or the drain if that is longer. The efficiency falls on both sides of
+// its one maximum, so the nearest allowed interval is the best allowed one.
 IntervalChoice choose_interval(const IntervalProblem& problem);
 
 const char* to_text(IntervalLimit limit);

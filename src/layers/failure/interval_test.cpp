@@ -82,7 +82,7 @@ TEST(Interval, interval_without_cost_or_without_failures) {
   EXPECT_EQ(exact_interval(seconds(0), seconds(1000)).base(), 0);
   EXPECT_TRUE(std::isinf(
       exact_interval(seconds(10), Seconds(std::numeric_limits<double>::infinity())).base()));
-  // Where x = tau/M solves x + ln(1 - x) = -c: x = 0.5 is c = ln 2 - 0.5.
+  // x = tau/M solves x + ln(1 - x) = -c: x = 0.5 means c = ln 2 - 0.5.
   const double c = std::log(2.0) - 0.5;
   EXPECT_NEAR(exact_interval(seconds(1000 * c), seconds(1000)).base(), 500, 1e-9);
   // Young sqrt(2 x 50 x 3600) = 600; Daly 600 (1 + sqrt(h)/3 + h/9) - 50 with h = 50/7200.

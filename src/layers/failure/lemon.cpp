@@ -7,7 +7,7 @@
 namespace orrery::failure {
 
 double faded(const FadingCount& count, Seconds now, Seconds memory) {
-  // A clock that stepped back must not make a failure weigh more than it did.
+  // If the clock stepped back, a failure must not count more than it did.
   const double age = std::max(0.0, (now - count.at) / memory);
   return count.weight * math::exp(-age);
 }

@@ -26,7 +26,7 @@ TEST(Lemon, clock_that_steps_back_adds_no_weight) {
   EXPECT_EQ(struck(once, days(1), 1, days(30)).at, days(5));
 }
 
-// By hand for a watch that has just begun: the exposure is 0, so odds = 0.015/0.985 * 10^failures.
+// Observation has just begun, so the exposure is 0 and the odds are 0.015/0.985 * 10^failures.
 TEST(Lemon, three_failures_on_the_first_day_pass_the_bound_and_two_do_not) {
   const LemonPrior prior;
   const LemonEvidence two{.node_weight = 2, .other_nodes = 63};
@@ -58,7 +58,7 @@ TEST(Lemon, odds_grow_with_failures_and_shrink_with_quiet_time) {
   }
 }
 
-// Where every node fails often, a node that does is no lemon.
+// In a fleet where every node fails often, a node that does is not a lemon.
 TEST(Lemon, bad_fleet_has_no_lemons) {
   const LemonPrior prior;
   const LemonEvidence calm{
@@ -72,15 +72,15 @@ TEST(Lemon, bad_fleet_has_no_lemons) {
 TEST(Lemon, odds_start_at_the_prior) {
   EXPECT_NEAR(lemon_odds(LemonEvidence{}, {}), 0.015 / 0.985, 1e-12);
   EXPECT_NEAR(lemon_odds({.node_weight = 2}, {}), 0.015 / 0.985 * 100, 1e-9);
-  // 30 days watched, none seen anywhere: E = 30 (1 - 1/e) days; of 99 others the rate is
-  // 2 / (2/0.0065 + 99 E) a day, the base rate less by 1 + 0.015 x 9.
+  // 30 days observed without failures: E = 30 (1 - 1/e) days; the rate of 99 other nodes is 2 /
+  // (2/0.0065 + 99 E) per day, the base rate lower by 1 + 0.015 x 9.
   const double exposure = 30 * (1 - std::exp(-1.0));
   const double rate = 2 / (2 / 0.0065 + 99 * exposure);
   EXPECT_NEAR(fleet_rate(0, 99, days(30), {}).base() * 86'400, rate, 1e-12);
   EXPECT_NEAR(lemon_odds({.node_weight = 1, .other_nodes = 99, .watched = days(30)}, {}),
               0.015 / 0.985 * 10 * std::exp(-9 * rate / 1.135 * exposure), 1e-9);
   EXPECT_NEAR(fleet_rate(3, 99, days(30), {}).base() * 86'400, 2.5 * rate, 1e-12);
-  // With nobody else to compare with, the published rate: 0.0065 a day.
+  // With no other nodes to compare with, the published rate: 0.0065 per day.
   EXPECT_NEAR(lemon_odds({.node_weight = 1, .watched = days(30)}, {}),
               0.015 / 0.985 * 10 * std::exp(-9 * 0.0065 / 1.135 * exposure), 1e-9);
   const FadingCount once = struck({}, days(10), 1, days(30));

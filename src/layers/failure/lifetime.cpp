@@ -12,12 +12,12 @@ namespace orrery::failure {
 namespace {
 
 constexpr int kSteps = 256;
-constexpr double kLongRun = 8;  // means
-// No law of lives is known so far down its tail, and parts that are broken when they come are none
-// of wear: assumed.
+constexpr double kLongRun = 8;  // in units of the mean
+// No lifetime law is known this far down its tail, and parts that arrive broken are not a matter of
+// wear: assumed.
 constexpr double kEarlyLeast = 1e-3;
 
-// Lanczos' series with g = 7 (error below 1e-14), for x >= 1.
+// Gamma function by Lanczos' series with g = 7 (error below 1e-14), for x >= 1.
 double gamma(double x) {
   constexpr std::array kTerms = {
       0.99999999999980993,  676.5203681218851,     -1259.1392167224028,
@@ -63,7 +63,7 @@ double failures_within(const Weibull& life, Seconds span) {
     for (std::size_t j = 2; j <= i; ++j) {
       sum += (m[i - j] + m[i - j + 1]) / 2 * (failed[j] - failed[j - 1]);
     }
-    m.push_back(sum / (1 - failed[1] / 2));  // m itself stands in the first part
+    m.push_back(sum / (1 - failed[1] / 2));  // the first part contains m itself
   }
   return m.back();
 }

@@ -66,8 +66,8 @@ TEST(Lifetime, long_run_renewals_follow_the_asymptote) {
   EXPECT_EQ(failures_within(life_of(2, days(1)), days(0)), 0);
 }
 
-// An exponential's renewals come to its span, to the trapezoid's error: 1.6e-7 for half a mean and
-// 1.02e-5 for two.
+// An exponential's expected renewals equal its span, up to the trapezoid rule's error: 1.6e-7 for
+// half a mean and 1.02e-5 for two.
 TEST(Lifetime, exponential_renewals_equal_the_span) {
   EXPECT_NEAR(failures_within(life_of(1, days(1)), days(0.5)), 0.5, 3e-7);
   EXPECT_NEAR(failures_within(life_of(1, days(1)), days(2)), 2, 1.1e-5);

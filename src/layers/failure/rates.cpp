@@ -12,10 +12,12 @@ namespace orrery::failure {
 namespace {
 
 constexpr int kGpusOfRates = 8;
-// Below and above, too few runs are published to follow the trend: the rate stays as it is there.
+// Below and above these sizes too few runs are published to follow the trend, so the rate stays
+// constant.
 constexpr double kFewNodes = 128;
 constexpr double kManyNodes = 2048;
-// Of a fleet's own rate: without a count; and from one season to the next. Both assumed.
+// Uncertainty factors of a fleet's own rate: if no count is given, and from one season to the next.
+// Both are assumed.
 constexpr double kOwnFactor = 1.5;
 constexpr double kSeason = 0.2;
 constexpr double kNormal90 = 1.2816;
@@ -44,7 +46,7 @@ Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& tab
                         .code = "failure.rate",
                         .place = {table.file(), row.line, 0},
                         .what = "a failure rate needs gpus_per_node and low <= value <= high",
-                        .why = "the range is what the plan's interval is made of",
+                        .why = "the plan's interval is computed from this range",
                         .fix = "give all three, in failures per 1000 node-days"});
       continue;
     }

@@ -29,8 +29,8 @@ PerSecond rate_of(const char* id) {
   return rate == nullptr ? PerSecond(0) : rate->per_node;
 }
 
-// arXiv 2407.21783 table 5: 419 unexpected in 54 days on 2048 nodes, "3.09 h between"; with the 47
-// planned ones 466, 2.78 h.
+// arXiv 2407.21783 table 5: 419 unexpected interruptions in 54 days on 2048 nodes, 3.09 h apart;
+// with the 47 planned ones 466, 2.78 h apart.
 TEST(Rates, llama3) {
   EXPECT_NEAR(job_mtbf(2048, rate_of("llama3")) / hours(1), 3.09, 0.01);
   EXPECT_NEAR(job_mtbf(2048, rate_of("llama3-all")) / hours(1), 2.78, 0.01);
@@ -43,8 +43,9 @@ TEST(Rates, meta_rsc_projection) {
   EXPECT_NEAR(job_mtbf(131072.0 / 8, rate_of("meta-rsc-1")) / hours(1), 0.23, 0.006);
 }
 
-// Six published runs; by numpy's least squares on ln nodes within 128 .. 2048, and Student's t of
-// four degrees: 16.58 at 128 nodes, 3.17 at 1200, 2.13 at 2048, by factors of 2.68 to 2.86.
+// Six published runs. By numpy's least squares on ln nodes within 128 .. 2048 and Student's t with
+// four degrees of freedom: 16.58 at 128 nodes, 3.17 at 1200, 2.13 at 2048, with factors of 2.68 to
+// 2.86.
 TEST(Rates, published_runs_fail_less_a_node_the_larger_they_are) {
   const auto all = published();
   const auto at = [&](double nodes) { return published_rate(all, nodes); };
@@ -70,7 +71,8 @@ TEST(Rates, causes_add_up_to_one) {
   const auto causes =
       read_fault_causes(catalog::shipped().table("calibration/failure_causes.csv").value());
   ASSERT_TRUE(causes);
-  // 412 of Llama 3's 419 are no hangs; hangs are the geometric mean of 7 of 419 and one in eight.
+  // 412 of Llama 3's 419 are not hangs; the share of hangs is the geometric mean of 7 of 419 and
+  // one in eight.
   EXPECT_NEAR(share_of(*causes, FaultGroup::hang), std::sqrt(7.0 / 419 * 0.125), 0.001);
   EXPECT_NEAR(share_of(*causes, FaultGroup::accelerator), 268.0 / 412 * 0.955, 0.001);
   EXPECT_NEAR(share_of(*causes, FaultGroup::software), 54.0 / 412 * 0.955, 0.001);
@@ -127,8 +129,9 @@ TEST(Rates, row_without_range_is_refused) {
   EXPECT_EQ(rates.error().front().place.line, 2);
 }
 
-// n runs: two at 128 nodes 0.3 above and below 2r in the logarithm, two at 2048 of r/2, the others
-// at 512 of r. The line is r (512/nodes)^(1/2) whatever n is; squares 0.18, Sxx = 4 ln(4)^2.
+// n runs: two at 128 nodes with 2r, 0.3 above and below in the logarithm, two at 2048 with r/2, the
+// others at 512 with r. The line is r (512/nodes)^(1/2) for any n; sum of squares 0.18, Sxx = 4
+// ln(4)^2.
 std::vector<NodeFailureRate> runs_on_a_line(std::size_t n) {
   const auto run = [](double nodes, double rate) {
     return NodeFailureRate{.per_node = PerSecond(rate), .nodes = nodes, .interruptions = true};
@@ -159,7 +162,7 @@ TEST(Rates, rate_interval_follows_student_t) {
   EXPECT_EQ(published_rate(runs_on_a_line(4), 100).per_node,
             published_rate(runs_on_a_line(4), 128).per_node);
   auto three = runs_on_a_line(4);
-  three[0].interruptions = false;  // hardware alone is not a run's count
+  three[0].interruptions = false;  // hardware failures alone are not a run's count
   EXPECT_EQ(published_rate(three, 512).per_node.base(), 0);
   EXPECT_EQ(published_rate(three, 512).factor, 1);
   EXPECT_EQ(published_rate(three, 512).fleets, 0);
@@ -168,7 +171,7 @@ TEST(Rates, rate_interval_follows_student_t) {
 
 TEST(Rates, hosts_count_by_their_accelerators) {
   auto all = runs_on_a_line(5);
-  all[4].gpus_per_node = 4;  // 1024 hosts of four at half the rate are the same fleet
+  all[4].gpus_per_node = 4;  // 1024 hosts with four GPUs at half the rate are the same fleet
   all[4].nodes = 1024;
   all[4].per_node = PerSecond(5e-8);
   EXPECT_NEAR(published_rate(all, 512).per_node.base(), 1e-7, 1e-17);
@@ -204,7 +207,7 @@ TEST(Rates, rows_out_of_order_are_refused) {
 }
 
 std::vector<NodeFailureRate> four_runs(int gpus_per_node) {
-  // Eight accelerators' worth of rate and nodes, said in nodes of another size.
+  // The rate and the number of eight-accelerator nodes, expressed in nodes of another size.
   const double part = gpus_per_node / 8.0;
   std::vector<NodeFailureRate> runs;
   for (const auto& [nodes, rate] :

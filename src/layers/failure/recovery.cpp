@@ -15,7 +15,7 @@
 namespace orrery::failure {
 namespace {
 
-// After so many refusals a person is told; the attempts go on.
+// After this many refusals the policy raises an alert; the attempts continue.
 constexpr int kRefusalsToTell = 5;
 
 class Actor {
@@ -51,7 +51,7 @@ class Actor {
   bool due(const std::string& key) const {
     const Attempt* a = attempt(key);
     if (!a) return true;
-    // Taken but without effect so far: the cluster may have undone it, and the job waits.
+    // Accepted but without effect so far: the cluster may have undone it, and the job is waiting.
     if (a->good) return view_.now - a->last >= policy_.settle;
     const Seconds wait = policy_.settle * math::exp2(std::min(a->count - 1, 20));
     return view_.now - a->last >= min(wait, policy_.settle_max);
@@ -77,7 +77,8 @@ class Actor {
         {.kind = ActionKind::alert, .job = std::move(job), .why = std::move(why), .key = key});
   }
 
-  // Nodes that a lost job waits for: it may not run elsewhere before they are surely off.
+  // Lists the nodes that lost jobs wait for: a job may not run elsewhere before its nodes are
+  // surely off.
   void find_fences() {
     if (!policy_.fence) return;
     for (const auto& [id, job] : memory_.jobs) {
@@ -87,9 +88,9 @@ class Actor {
     }
   }
 
-  // On which its old run may still be: those that failed under it. Where nobody saw it run (it
-  // started and was lost between two looks, or before the first), any that is down, but for those
-  // that a person took out.
+  // Returns the nodes on which the job's old run may still be alive: those that failed under it. If
+  // the run was never seen (it started and was lost between two looks, or before the first),
+  // returns every node that is down, except those that an operator took out.
   std::vector<std::string> nodes_to_end(const JobLoss& loss) const {
     if (!loss.nodes.empty() || !loss.ran_on.empty()) return loss.nodes;
     std::vector<std::string> nodes;
@@ -113,7 +114,7 @@ class Actor {
     if (!m.stood_in_for.empty() && node.spare) {
       ask({.kind = ActionKind::resume_spare,
            .nodes = {node.name},
-           .why = "stands in for " + m.stood_in_for,
+           .why = "replaces " + m.stood_in_for,
            .key = "resume/" + node.name + "/" + m.stood_in_for});
     }
   }
@@ -123,8 +124,9 @@ class Actor {
     const int limit = std::max(1, static_cast<int>(policy_.out_share_max * fleet_));
     if (out_ + (counted ? 0 : 1) > limit) {
       tell("mass-failure/fleet/" + std::to_string(limit),
-           fmt::format("{} of {} nodes are out: no more are drained; look for a common cause", out_,
-                       fleet_));
+           fmt::format("{} of {} nodes are out of service, so no more are drained; look for a "
+                       "common cause",
+                       out_, fleet_));
       return;
     }
     if (!counted) ++out_;
@@ -149,15 +151,15 @@ class Actor {
     if (node.fence == FenceState::under_way) return;
     ask({.kind = ActionKind::fence_node,
          .nodes = {node.name},
-         .why = "power off before its work runs elsewhere",
+         .why = "must be off before its work runs elsewhere",
          .key = fence_key(node.name, m)});
   }
 
   void take_off(const NodeView& node, const NodeMemory& m, const std::string& episode) {
     if (!policy_.fence) {
       tell("silent" + episode,
-           fmt::format("{} does not answer; its jobs wait for Slurm's own timeout, since nothing "
-                       "can make sure that they have ended (--fence)",
+           fmt::format("{} does not answer; its jobs wait for Slurm's own timeout, because without "
+                       "--fence it is not certain that they have ended",
                        node.name));
     } else if (!m.fenced) {
       fence(node, m);
@@ -189,7 +191,7 @@ class Actor {
           start_again(job, loss, episode);
         }
         break;
-      case JobPhase::completing:  // a hold lifted now comes back
+      case JobPhase::completing:  // a hold lifted now would come back
       case JobPhase::ended:
         break;
     }
@@ -239,12 +241,13 @@ class Actor {
          .key = "requeue" + episode});
   }
 
-  // Its launch met the end of a run that the controller had forgotten: no fault of job or node.
+  // The job's launch collided with the end of a run that the controller had forgotten; neither job
+  // nor node is at fault.
   void let_go_again(const JobView& job, const JobLoss& loss, const std::string& episode) {
     if (!job.launch_failed || !is_of_the_controller(loss)) return;
     ask({.kind = ActionKind::unhold_job,
          .job = job.id,
-         .why = "its launch met a run that the controller forgot",
+         .why = "its launch collided with a run that the controller forgot",
          .key = "unhold" + episode});
     ask({.kind = ActionKind::release_job,
          .job = job.id,
@@ -252,8 +255,9 @@ class Actor {
          .key = "release" + episode});
   }
 
-  // Lost, or seen to be lost again, in the moments after a controller came back while we watched:
-  // where no node is to blame, what it forgot is the cause.
+  // Returns true if the job was lost, or was seen to be lost again, just after a controller
+  // restarted while we were watching: if no node is to blame, the cause is what the controller
+  // forgot.
   bool is_of_the_controller(const JobLoss& loss) const {
     return memory_.since && view_.controller_since > *memory_.since &&
            loss.at - view_.controller_since <= policy_.rollback;
@@ -273,10 +277,10 @@ class Actor {
       ask({.kind = ActionKind::exclude_nodes,
            .job = job.id,
            .nodes = avoid,
-           .why = loss.nodes.empty() ? "lost there, cause unseen" : "failed and not drained",
+           .why = loss.nodes.empty() ? "lost there, cause unknown" : "failed and not drained",
            .key = "exclude" + episode});
     }
-    // Better on a suspect node than not at all.
+    // A suspect node is better than none.
     const Attempt* excluding = attempt("exclude" + episode);
     if (waits && (is_excluded || (excluding && excluding->count >= kRefusalsToTell))) {
       ask({.kind = ActionKind::release_job,
@@ -313,7 +317,7 @@ class Actor {
     });
   }
 
-  // With a fence, only a node that answers or was fenced has surely stopped the old run.
+  // With a fence, the old run has surely stopped only if its nodes answer or were fenced.
   bool all_off(const JobLoss& loss) const {
     if (!policy_.fence) return true;
     return std::ranges::all_of(nodes_to_end(loss), [&](const std::string& name) {

@@ -1,5 +1,5 @@
-// Every action of the recovery policy with its nodes, its job and its key, each in a situation that
-// is remembered and not acted out.
+// Every action of the recovery policy with its nodes, job and key, each in a situation set up
+// directly in the memory.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class RecoveryWords : public testing::Test {
     if (phase == JobPhase::pending) view.jobs[0].restarts = 1;
     return view.jobs[0];
   }
-  // What is decided, without the sentence that explains it.
+  // The decided actions, without their explanations.
   std::vector<RecoveryAction> actions() const {
     std::vector<RecoveryAction> all = decide(view, memory, policy).actions;
     for (RecoveryAction& a : all) a.why.clear();
@@ -108,7 +108,7 @@ TEST_F(RecoveryWords, failed_job_is_requeued) {
                              .kind = ActionKind::alert, .job = "7", .key = "no-requeue/7/0"}));
 }
 
-// Off what failed and is not drained, or off all of its nodes where no failure was seen.
+// It avoids failed nodes that are not drained, or all of its nodes if no failure was seen.
 TEST_F(RecoveryWords, waiting_job_avoids_its_failed_nodes_and_is_released) {
   RecoveryAction exclude{
       .kind = ActionKind::exclude_nodes, .job = "7", .nodes = {"n3"}, .key = "exclude/7/0"};
@@ -123,7 +123,7 @@ TEST_F(RecoveryWords, waiting_job_avoids_its_failed_nodes_and_is_released) {
   EXPECT_THAT(actions(), ElementsAre(exclude));
   job.avoids = {"n4", "n3"};
   EXPECT_THAT(actions(), ElementsAre(release));
-  // Refused five times: better on a suspect node than not at all.
+  // Refused five times: a suspect node is better than none.
   job.avoids = {};
   memory.attempts["exclude/7/0"] = {.count = 4, .last = kNow - hours(1)};
   EXPECT_THAT(actions(), ElementsAre(exclude));
@@ -134,7 +134,8 @@ TEST_F(RecoveryWords, waiting_job_avoids_its_failed_nodes_and_is_released) {
                   release));
 }
 
-// Two of nine nodes in service are within a quarter, two of seven are not; a drained node is out.
+// Two of nine nodes in service are within a quarter, two of seven are not; a drained node is out of
+// service.
 TEST_F(RecoveryWords, job_avoids_all_its_nodes_only_if_they_are_few) {
   JobView& job = lost_job(JobPhase::pending, {});
   job.waits_for_time = true;
@@ -163,10 +164,10 @@ TEST_F(RecoveryWords, job_held_by_a_restarted_controller_is_released) {
   EXPECT_THAT(actions(), IsEmpty()) << "lost later, for another reason";
   memory.jobs["7"].loss->at -= seconds(1);
   job.launch_failed = false;
-  EXPECT_THAT(actions(), IsEmpty()) << "held by a person";
+  EXPECT_THAT(actions(), IsEmpty()) << "held by an operator";
   job.launch_failed = true;
   memory.since = view.controller_since;
-  EXPECT_THAT(actions(), IsEmpty()) << "nobody watched when it came back";
+  EXPECT_THAT(actions(), IsEmpty()) << "it came back before observation began";
 }
 
 TEST_F(RecoveryWords, node_forgotten_by_the_controller_is_taken_down_again) {
@@ -185,17 +186,17 @@ TEST_F(RecoveryWords, blamed_job_is_held_and_reported) {
   JobView& job = lost_job(JobPhase::pending, {"n3"});
   memory.jobs["7"].blamed = true;
   memory.jobs["7"].losses_total = 6;
-  const RecoveryAction told{.kind = ActionKind::alert, .job = "7", .key = "blamed/7/0"};
+  const RecoveryAction alert{.kind = ActionKind::alert, .job = "7", .key = "blamed/7/0"};
   const RecoveryAction hold{.kind = ActionKind::hold_job, .job = "7", .key = "hold/7/0"};
-  EXPECT_THAT(actions(), ElementsAre(told, hold));
+  EXPECT_THAT(actions(), ElementsAre(alert, hold));
   memory.jobs["7"].held_seen = true;
-  EXPECT_THAT(actions(), ElementsAre(told)) << "a person let it go";
+  EXPECT_THAT(actions(), ElementsAre(alert)) << "an operator released it";
   memory.jobs["7"].held_seen = false;
   job.held = true;
-  EXPECT_THAT(actions(), ElementsAre(told));
+  EXPECT_THAT(actions(), ElementsAre(alert));
   job.held = false;
   job.phase = JobPhase::completing;
-  EXPECT_THAT(actions(), ElementsAre(told)) << "a hold waits until it is off its nodes";
+  EXPECT_THAT(actions(), ElementsAre(alert)) << "a hold waits until it is off its nodes";
   memory.alerted = {"blamed/7/0"};
   EXPECT_THAT(actions(), IsEmpty());
 }
@@ -204,11 +205,11 @@ TEST_F(RecoveryWords, mass_failure_raises_one_alert) {
   view.well = 20;
   node(0).drained = node(1).silent = true;
   node(2).down = node(3).down = true;
-  const RecoveryAction told{.kind = ActionKind::alert, .key = "mass-failure/fleet/3"};
-  EXPECT_THAT(actions(), ElementsAre(told));
+  const RecoveryAction alert{.kind = ActionKind::alert, .key = "mass-failure/fleet/3"};
+  EXPECT_THAT(actions(), ElementsAre(alert));
 }
 
-// A begin time of the user's own, and a controller that has just been started: the job waits.
+// The user chose a begin time, or the controller has just been started: the job waits.
 TEST_F(RecoveryWords, job_waits_for_its_begin_time_or_a_young_controller) {
   JobView& job = lost_job(JobPhase::pending, {"n3"});
   job.avoids = {"n3"};

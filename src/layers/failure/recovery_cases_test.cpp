@@ -1,5 +1,5 @@
-// What the recovery policy remembers of each finding, and its rarer turns: a controller that
-// forgets, a job that nobody saw run, a desk that obeys it on a simulated fleet.
+// What the recovery policy remembers of each finding, and rarer cases: a controller that forgets, a
+// job whose run was never seen, a desk that applies it to a simulated fleet.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class RecoveryCases : public testing::Test {
                   .eligible = view.now + seconds(120)}};
     return view.jobs[0];
   }
-  // Keys of what is asked for after so many seconds.
+  // Returns the keys of the actions requested `later` seconds on.
   std::vector<std::string> look(double later = 1) {
     view.now += seconds(later);
     decision = decide_and_remember(view, memory, policy);
@@ -70,7 +70,7 @@ TEST_F(RecoveryCases, drain_and_a_release_in_one_look_need_no_exclusion) {
   EXPECT_EQ(said(RecoveryEventKind::job_lost)->restarts, 0);
 }
 
-// Nobody saw the job run: any node that is down may still have it, also one that we have drained.
+// The job was never seen running: any node that is down may still run it, even one that we drained.
 TEST_F(RecoveryCases, unseen_job_may_be_on_a_drained_node) {
   policy.fence = true;
   look();
@@ -79,7 +79,7 @@ TEST_F(RecoveryCases, unseen_job_may_be_on_a_drained_node) {
   node(0).drained = true;
   look();
   EXPECT_NE(memory.nodes.at("n0").drain_seen, Seconds());
-  node(1).down = node(1).drained = true;  // by a person, with the failure
+  node(1).down = node(1).drained = true;  // drained by an operator because of the failure
   waits(1);
   const auto asked = look();
   EXPECT_THAT(asked, testing::Contains("fence/n0/1"));
@@ -98,7 +98,8 @@ TEST_F(RecoveryCases, node_that_answers_again_as_broken_is_not_silent) {
   EXPECT_THAT(look(20), IsEmpty());
 }
 
-// A launch that met a run which the controller forgot: the hold is lifted, and the job let go.
+// A launch collided with a run that the controller forgot: the hold is cleared and the job
+// released.
 TEST_F(RecoveryCases, failed_launch_after_a_controller_restart_is_released) {
   view.controller_since = kBegin - seconds(1000);
   runs({"n1"});
@@ -110,10 +111,10 @@ TEST_F(RecoveryCases, failed_launch_after_a_controller_restart_is_released) {
   view.jobs[0].launch_failed = true;
   EXPECT_THAT(look(), ElementsAre("unhold/7/0", "release/7/0"));
   view.jobs[0].launch_failed = false;
-  EXPECT_THAT(look(), IsEmpty()) << "a person holds it";
+  EXPECT_THAT(look(), IsEmpty()) << "an operator holds it";
 }
 
-// The port may say which job a node has, in place of the job's nodes.
+// The port may give the job on each node instead of the job's nodes.
 TEST_F(RecoveryCases, failed_node_names_the_job_it_takes_along) {
   runs({});
   look();
@@ -141,7 +142,7 @@ TEST_F(RecoveryCases, job_on_a_forgotten_failed_node_is_lost) {
   EXPECT_THAT(said(RecoveryEventKind::job_lost)->nodes, ElementsAre("n1"));
 }
 
-// Its second run is forgotten: the controller shows the first again.
+// The controller forgot the second run: it shows the first again.
 TEST_F(RecoveryCases, restart_count_that_goes_back_was_forgotten) {
   view.controller_since = kBegin - seconds(1000);
   runs({"n1"});
@@ -218,7 +219,7 @@ TEST_F(RecoveryCases, hold_of_a_blamed_job_is_noted_once) {
 TEST_F(RecoveryCases, which_waits_and_ends_are_losses) {
   waits(1).waits_for_time = false;
   look();
-  EXPECT_EQ(said(RecoveryEventKind::job_lost), nullptr) << "nobody saw it, and it waits for nodes";
+  EXPECT_EQ(said(RecoveryEventKind::job_lost), nullptr) << "never seen running, waits for nodes";
   runs({"n1"}, 1);
   look();
   view.jobs[0].phase = JobPhase::completing;
@@ -246,8 +247,8 @@ TEST_F(RecoveryCases, lemon_odds_follow_node_and_fleet_failures) {
   const double prior = 0.015 / 0.985;
   EXPECT_NEAR(lemon_odds_of("n1", view, memory, policy), prior * 10, 1e-9);
   EXPECT_NEAR(lemon_odds_of("n3", view, memory, policy), prior, 1e-9);
-  // 15 days later each failure weighs e^-1/2; E = 30 (1 - e^-1/2) days, nine listed and 20 other
-  // nodes, the other's failure beside the prior's two.
+  // 15 days later each failure weighs e^-1/2; E = 30 (1 - e^-1/2) days, with nine listed and 20
+  // other nodes, and the other's failure in addition to the prior's two.
   view.now += days(15);
   view.well = 20;
   const double faded_one = std::exp(-0.5);

@@ -8,7 +8,7 @@
 namespace orrery::failure {
 namespace {
 
-// Names sort as their numbers do: the policy takes the first spare of the look.
+// Names sort like their numbers, because the policy takes the first spare of the look.
 std::string name_of(int host) { return fmt::format("n{:06}", host); }
 
 int host_of(const std::string& name) {
@@ -17,10 +17,10 @@ int host_of(const std::string& name) {
   return host;
 }
 
-// The policy's clock may not stand at zero, which is its word for "never".
+// The policy's clock must not be zero, which means "never" to it.
 Seconds clock_at(sim::SimTime now) { return now.seconds() + seconds(1); }
 
-// Slurm holds a requeued job for two minutes; the policy lifts the hold.
+// Slurm holds a requeued job for two minutes; the policy releases the hold.
 constexpr Seconds kHold = seconds(121);
 
 }  // namespace
@@ -37,7 +37,7 @@ RecoveryDesk::Call RecoveryDesk::host_down(sim::SimTime now, int host, const std
   const std::string name = name_of(host);
   listed_[name] = {.name = name, .down = true, .job = job};
   Call call = look(now, spare, job);
-  look(now, -1, {});  // what was drained is seen drained
+  look(now, -1, {});  // lets the policy see that the node is drained
   return call;
 }
 
@@ -45,8 +45,8 @@ RecoveryDesk::Call RecoveryDesk::job_waits(sim::SimTime now, const std::string& 
   jobs_[job].phase = JobPhase::pending;
   ++jobs_[job].restarts;
   Call call = look(now, -1, job);
-  --jobs_[job].restarts;  // counted when it runs
-  // It is off its hosts: those that are down are no concern of its next run.
+  --jobs_[job].restarts;  // incremented when it runs
+  // The job has left its hosts, so failures of those do not affect its next run.
   for (auto& [name, node] : listed_) {
     if (node.job == job) node.job.clear();
   }
@@ -98,7 +98,7 @@ void RecoveryDesk::carry_out(const RecoveryAction& a, sim::SimTime now, Call& ca
   if (a.kind != ActionKind::drain_node) return;
   const auto node = listed_.find(a.nodes.front());
   if (node == listed_.end()) return;
-  // A host that is down is in repair already; one that came back and is drained is a lemon.
+  // A host that is down is already in repair; one that came back and is drained is a lemon.
   if (!node->second.down) call.lemons.push_back(host_of(node->first));
   node->second.drained = true;
 }

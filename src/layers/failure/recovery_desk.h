@@ -1,12 +1,12 @@
-// The recovery policy at work on a simulated fleet: the one that runs on a real Slurm
-// (failure/recovery.h), looked at and obeyed in simulated time.
+// Runs the recovery policy, the same one as on a real Slurm (failure/recovery.h), on a simulated
+// fleet in simulated time.
 //
-// A look lists what is not well (hosts seen down, those just back, the first spare) and counts the
-// rest, so that it costs the same on a hundred hosts and on sixteen thousand. Looks come when
-// something was seen to change: a fault is detected, a run has left its hosts, a host is mended.
-// What the policy decides is done: a spare is called into service, a lemon that comes back from
-// repair goes to a person instead, a run that breaks hosts is held until a person looks.
-// The journal, silent hosts and a controller that is away are the rehearsal's affair
+// A look lists what is not well (hosts seen down, hosts just back, the first spare) and only counts
+// the rest, so that it costs the same for a hundred hosts as for sixteen thousand. Looks happen
+// when something changes: a fault is detected, a run has left its hosts, a host is repaired. The
+// policy's decisions are carried out: a spare is called into service, a lemon that returns from
+// repair is taken out for an operator, a run that breaks hosts is held until an operator looks. The
+// journal, silent hosts and a controller that is down are covered by the rehearsal
 // (rehearse/rehearsal.h).
 #pragma once
 
@@ -23,17 +23,17 @@ class RecoveryDesk {
  public:
   struct Call {
     std::vector<int> spares;  // hosts to call into service
-    std::vector<int> lemons;  // hosts to take out for good
-    bool is_released = true;  // the run that was asked about may start
+    std::vector<int> lemons;  // hosts to take out permanently
+    bool is_released = true;  // the run in question may start
   };
 
-  // `hosts` of one fleet, spares not among them.
+  // `hosts` is the size of one fleet, without spares.
   explicit RecoveryDesk(int hosts) : hosts_(hosts) {}
 
   void job_runs(sim::SimTime now, const std::string& job);
-  // The host is seen down; `job` had it, or nobody. `spare` is one that is ready, or -1.
+  // The host was seen down; `job` ran on it, or is empty. `spare` is one that is ready, or -1.
   Call host_down(sim::SimTime now, int host, const std::string& job, int spare);
-  // The run is off its hosts and waits for the scheduler's hold to be lifted.
+  // The run has left its hosts and waits for the scheduler's hold to be released.
   Call job_waits(sim::SimTime now, const std::string& job);
   Call host_back(sim::SimTime now, int host);
   void job_ends(const std::string& job) { jobs_.erase(job); }
@@ -52,7 +52,7 @@ class RecoveryDesk {
   int hosts_;
   RecoveryPolicy policy_;
   RecoveryMemory memory_;
-  std::map<std::string, NodeView> listed_;  // by name
+  std::map<std::string, NodeView> listed_;  // keyed by name
   std::map<std::string, Job> jobs_;
   std::uint64_t looks_ = 0;
 };

@@ -31,15 +31,15 @@ TEST(RecoveryDesk, spare_is_called_and_the_job_released) {
   EXPECT_TRUE(RecoveryDesk::Call{}.is_released);
 }
 
-// A run that ends without a host seen down is let go all the same.
+// A run that ends without any host seen down is released too.
 TEST(RecoveryDesk, job_that_ended_by_itself_is_released) {
   RecoveryDesk desk(100);
   desk.job_runs(at_second(0), "a");
   EXPECT_TRUE(desk.job_waits(at_second(50), "a").is_released);
 }
 
-// After 30 days of 100 hosts without a fault, the third failure within the hour has odds of
-// 0.01523 x 1000 e^-0.15 = 13: above ten.
+// After 30 days of 100 hosts without a fault, the third failure within an hour has odds of 0.01523
+// x 1000 e^-0.15 = 13: above ten.
 TEST(RecoveryDesk, host_that_fails_repeatedly_returns_as_a_lemon) {
   RecoveryDesk desk(100);
   desk.job_runs(at_second(0), "a");
@@ -58,8 +58,8 @@ TEST(RecoveryDesk, host_that_fails_repeatedly_returns_as_a_lemon) {
   }
 }
 
-// Four runs in a row that each take another host with them: the job is held, and judged anew when a
-// person has let it go.
+// Four runs in a row that each bring down another host: the job is held, and judged from scratch
+// once an operator has released it.
 TEST(RecoveryDesk, job_that_breaks_hosts_is_held) {
   RecoveryDesk desk(100);
   for (int k = 0; k < 4; ++k) {

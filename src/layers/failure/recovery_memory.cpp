@@ -35,7 +35,7 @@ constexpr std::array<std::pair<Kind, const char*>, 23> kKindNames = {{
     {Kind::node_shown, "node_shown"},
 }};
 
-// Keys of actions and alerts read "kind/target/episode": what is over need not be remembered.
+// Keys of actions and alerts are "kind/target/episode". Those of a finished target are removed.
 template <class Keyed, class KeyOf>
 void forget_target(Keyed& all, const std::string& target, KeyOf key_of) {
   const std::string middle = "/" + target + "/";
@@ -68,12 +68,13 @@ void regain_run(RecoveryMemory& m, const RecoveryEvent& e) {
   JobMemory& job = m.jobs[e.job];
   job.regained = std::exchange(job.loss, std::nullopt);
   job.held_seen = false;
-  if (job.blamed) job.losses.clear();  // a person let it go on: it is judged anew
+  if (job.blamed) job.losses.clear();  // an operator released it: it is judged from scratch
   job.blamed = false;
   forget(m, e.job);
 }
 
-// The run it is in, or waits for, has the number that it had before: what followed is forgotten.
+// The job's present or next run has the number of its last one: the controller forgot what
+// followed.
 void undo_run(RecoveryMemory& m, const RecoveryEvent& e) {
   JobMemory& job = m.jobs[e.job];
   if (!job.loss) job.loss = job.regained.value_or(JobLoss{});
@@ -87,9 +88,9 @@ void fail_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
   node.out = true;
   node.out_shown = true;
   node.weight = struck(node.weight, e.at, e.weight, memory);
-  // A node that was out before watching began is somebody else's case.
+  // A node that was out before observation began is someone else's responsibility.
   if (e.weight > 0) node.wants_drain = true;
-  node.lemon = false;  // judged anew, with this failure
+  node.lemon = false;  // judged again, including this failure
   ++node.failures;
 }
 
@@ -100,7 +101,7 @@ void try_action(RecoveryMemory& m, const RecoveryEvent& e) {
   attempt.good = e.good;
 }
 
-// What an earlier controller showed, this one may have forgotten.
+// A new controller may have forgotten what an earlier one showed.
 void see_controller(RecoveryMemory& m, Seconds since) {
   if (m.controller != since) {
     for (auto& [name, node] : m.nodes) node.out_shown = node.drain_shown = false;

@@ -61,7 +61,7 @@ TEST(RecoveryMemory, recovered_job_is_forgotten) {
             (Attempt{.count = 2, .last = seconds(170), .good = true}));
   r.see({.kind = RecoveryEventKind::job_back, .job = "7", .restarts = 1});
   EXPECT_FALSE(r.job().loss || r.job().blamed || r.job().held_seen);
-  EXPECT_TRUE(r.job().losses.empty()) << "a person let it go on";
+  EXPECT_TRUE(r.job().losses.empty()) << "an operator released it";
   EXPECT_THAT(r.job().regained->nodes, ElementsAre("a"));
   EXPECT_EQ(r.memory.attempts.size(), 1u);
   EXPECT_THAT(r.memory.alerted, ElementsAre("blamed/8/0"));
@@ -148,7 +148,7 @@ TEST(RecoveryMemory, lemons_drains_and_spares_are_remembered) {
   EXPECT_FALSE(event_kind_from("nothing"));
 }
 
-// What happened is remembered as it was told, and not as the last word has it.
+// The first start of observation is kept; a hold follows the latest event.
 TEST(RecoveryMemory, first_watch_and_release_are_kept) {
   const Seconds memory = RecoveryPolicy().lemon.memory;
   RecoveryMemory m;

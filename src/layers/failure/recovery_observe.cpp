@@ -11,9 +11,9 @@ namespace {
 
 using Kind = RecoveryEventKind;
 
-// Between published fleets rates differ by three.
+// Published failure rates of fleets differ by a factor of three.
 constexpr double kTimesExpected = 3;
-// Of the time between a job's failures: chance ends one run in ten sooner.
+// Share of the mean time between a job's failures; by chance one run in ten ends sooner.
 constexpr double kSoonShare = 0.1;
 
 bool is_bad(const NodeView& node) { return node.down || node.broken; }
@@ -47,8 +47,8 @@ class Observer {
     events_.push_back(std::move(event));
   }
 
-  // A node that a controller forgot to be out takes what it shows there with it all the same. None
-  // forgets whose restarts cannot be seen.
+  // A node whose failure the controller forgot still takes down the runs shown on it. Nothing is
+  // forgotten by a controller whose restarts cannot be seen.
   void see_forgotten() {
     if (memory_.controller == Seconds()) return;
     for (const auto& [name, m] : memory_.nodes) {
@@ -61,7 +61,7 @@ class Observer {
     return found == memory_.nodes.end() ? nullptr : &found->second;
   }
 
-  // A controller that was just started may have forgotten its last seconds.
+  // A controller that has just started may have forgotten its last seconds.
   void see_controller() {
     const Seconds since = view_.controller_since;
     if (since == Seconds()) return;
@@ -78,7 +78,7 @@ class Observer {
     }
     if (bad && !before.out) {
       note({.kind = Kind::node_failed, .node = node.name, .weight = weight});
-      // A spare that fails leaves no gap: none stands in for it.
+      // A failed spare leaves no gap, so no other spare replaces it.
       if (weight > 0 && !node.spare) call_spare(node.name);
     }
     const bool was_away = before.out || before.silent_since != Seconds();
@@ -90,8 +90,9 @@ class Observer {
     see_spare(node);
   }
 
-  // Back, or only shown so by a controller that forgot the failure: then it stays out for a while,
-  // or until that controller, told again, has shown it out and shows it well after that.
+  // The node is back, or a controller that forgot the failure only shows it so. In that case it
+  // stays out for a while, or until that controller, notified again, has shown it out and later
+  // shows it well.
   void see_well(const NodeView& node, const NodeMemory& m) {
     const bool ours = m.wants_drain || m.drain_seen != Seconds();
     const bool is_undone = m.out_shown || (m.drain_shown && !node.drained);
@@ -128,8 +129,8 @@ class Observer {
     }
   }
 
-  // What this controller shows of an earlier one's time it has not forgotten: where it is gone
-  // later, a person or the node has undone it.
+  // Notes what the current controller shows of an earlier controller's time: that it has not
+  // forgotten, so if it disappears later, an operator or the node has undone it.
   void see_shown(const NodeView& node) {
     const NodeMemory& m = *known(node.name);
     if (m.out && is_bad(node) && !m.out_shown) note({.kind = Kind::node_shown, .node = node.name});
@@ -190,8 +191,9 @@ class Observer {
     if (failed_alone) note({.kind = Kind::job_gone, .job = job.id});
   }
 
-  // A number that goes back, or a wait for a run that was seen: the controller forgot what
-  // followed. A job that starts by itself needs nothing, nor does one that was never seen lost.
+  // A run number that goes back, or a job waiting for a run that was already seen: the controller
+  // forgot what followed. A job that starts by itself needs nothing, nor does one that was never
+  // seen lost.
   bool undone(const JobView& job, const JobMemory& m) const {
     if (!m.loss && !m.regained) return false;
     const int known_run = m.loss ? m.loss->restarts : m.restarts;
@@ -238,7 +240,7 @@ class Observer {
     return nodes;
   }
 
-  // A run that has ended or is doomed, and that nobody but the scheduler or a node has ended.
+  // A run that has ended or is doomed, ended by the scheduler or a node and not by a user.
   bool lost(const JobView& job, const JobMemory& m) const {
     switch (job.phase) {
       case JobPhase::running:
@@ -274,8 +276,9 @@ class Observer {
     }
   }
 
-  // How often the fleet's own rate strikes the job's nodes: a job on thousands of them is lost
-  // hundreds of times, some of them soon after it started, and none of it is its own doing.
+  // Returns the rate at which the fleet's own failures strike the job's nodes. A job on thousands
+  // of nodes is lost hundreds of times, sometimes soon after it started, and none of that is its
+  // own fault.
   PerSecond expected_rate(const JobMemory& m) const {
     const auto fleet = static_cast<double>(view_.nodes.size()) + view_.well;
     const double nodes = m.nodes.empty() ? fleet : static_cast<double>(m.nodes.size());
@@ -315,8 +318,8 @@ class Observer {
   RecoveryMemory& memory_;
   const RecoveryPolicy& policy_;
   std::set<std::string> bad_;
-  std::map<std::string, std::vector<std::string>> bad_of_;  // by job, where the port says it
-  bool shaken_ = false;                                     // the controller was just started
+  std::map<std::string, std::vector<std::string>> bad_of_;  // keyed by job, if the port reports it
+  bool shaken_ = false;                                     // the controller has just started
   std::vector<RecoveryEvent> events_;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr Seconds kNoon = seconds(3e9);
 
-// After so many losses one more, of a job on so many of a hundred nodes that were watched for 30
-// days, with 20 failures.
+// Returns true if one more loss after `losses` is blamed on the job, for a job on `nodes` of a
+// hundred nodes that were observed for 30 days with 20 failures.
 bool is_blamed_after(int losses, int nodes) {
   RecoveryMemory memory;
   memory.since = kNoon - days(30);
@@ -40,9 +40,9 @@ bool is_blamed_after(int losses, int nodes) {
   return is(RecoveryEventKind::job_blamed);
 }
 
-// Faded over 30 days, 30 of watching are 30 (1 - 1/e) = 18.964 of each node: with the 2 failures of
-// 307.69 node-days that are known before, 22 of 2,204.05. On ten nodes 2.994 in 30 days; three
-// times that and 50 are 58.98. On one node 50.90, on four 53.59.
+// With decay over 30 days, 30 days of observation count as 30 (1 - 1/e) = 18.964 days per node.
+// With the prior's 2 failures in 307.69 node-days that is 22 failures in 2,204.05. Ten nodes: 2.994
+// in 30 days; three times that plus 50 is 58.98. One node: 50.90, four: 53.59.
 TEST(RecoveryObserve, losses_allowed_grow_with_the_fleet_rate) {
   EXPECT_FALSE(is_blamed_after(57, 10));
   EXPECT_TRUE(is_blamed_after(58, 10));
@@ -52,7 +52,7 @@ TEST(RecoveryObserve, losses_allowed_grow_with_the_fleet_rate) {
   EXPECT_TRUE(is_blamed_after(53, 4));
 }
 
-// Nobody knows where it ran: it may have been all of the hundred, 89.84 losses more.
+// It is unknown where it ran: it may have been on all hundred, which allows 89.84 losses more.
 TEST(RecoveryObserve, unseen_job_is_judged_by_the_whole_fleet) {
   EXPECT_FALSE(is_blamed_after(138, 0));
   EXPECT_TRUE(is_blamed_after(139, 0));

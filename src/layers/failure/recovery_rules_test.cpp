@@ -34,7 +34,7 @@ class RecoveryRules : public testing::Test {
                   .waits_for_time = true,
                   .eligible = view.now + hold}};
   }
-  // What is asked for now, and the findings remembered.
+  // Returns the actions requested now; the findings are remembered.
   std::vector<std::string> asked() {
     decision = decide(view, memory, policy);
     for (const RecoveryEvent& e : decision.events) apply(memory, e, policy.lemon.memory);
@@ -44,7 +44,7 @@ class RecoveryRules : public testing::Test {
     }
     return keys;
   }
-  std::vector<std::string> told() {
+  std::vector<std::string> alerted() {
     std::vector<std::string> keys;
     for (const RecoveryAction& a : decision.actions) {
       if (a.kind == ActionKind::alert) keys.push_back(a.key);
@@ -65,7 +65,8 @@ class RecoveryRules : public testing::Test {
   Decision decision;
 };
 
-// A tenth of the fleet may be out, spares aside; what is well and not listed counts with it.
+// A tenth of the fleet may be out of service, not counting spares; healthy unlisted nodes count as
+// fleet.
 TEST_F(RecoveryRules, drains_are_limited_to_a_share_of_the_fleet) {
   nodes(4);
   view.well = 26;
@@ -74,8 +75,8 @@ TEST_F(RecoveryRules, drains_are_limited_to_a_share_of_the_fleet) {
   EXPECT_THAT(asked(), ElementsAre("drain/n0/1", "drain/n1/1", "drain/n2/1")) << "3 of 30";
   node(3).down = true;
   EXPECT_THAT(asked(), IsEmpty());
-  EXPECT_THAT(told(), ElementsAre("mass-failure/fleet/3"));
-  // One that is silent is out already: with it the share is full, and one that is back must wait.
+  EXPECT_THAT(alerted(), ElementsAre("mass-failure/fleet/3"));
+  // A silent node counts as out: with it the share is used up, and one that is back must wait.
   node(3).down = false;
   node(3).silent = true;
   node(2).down = false;
@@ -90,7 +91,7 @@ TEST_F(RecoveryRules, returned_node_is_still_drained_within_the_share) {
   node(0).down = false;
   EXPECT_THAT(asked(), ElementsAre("drain/n0/1"));
   EXPECT_THAT(decision.actions.front().why, HasSubstr("was down"));
-  node(1).drained = true;  // by a person: the one that may be out is
+  node(1).drained = true;  // drained by an operator: this is the one node that may be out
   EXPECT_THAT(asked(), IsEmpty());
   node(1).drained = false;
   node(0).drained = true;
@@ -111,11 +112,11 @@ TEST_F(RecoveryRules, refused_action_backs_off_to_a_minute_and_alerts) {
       at.push_back(s);
       tried(key, false);
     }
-    if (!told().empty()) alerts.push_back(at.size());
+    if (!alerted().empty()) alerts.push_back(at.size());
   }
   const std::vector<double> doubled = {0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363};
   EXPECT_EQ(at, doubled);
-  EXPECT_THAT(alerts, ElementsAre(6u)) << "asked once more after five refusals, and told once";
+  EXPECT_THAT(alerts, ElementsAre(6u)) << "requested again after five refusals, with one alert";
 }
 
 TEST_F(RecoveryRules, silent_node_is_fenced_after_its_timeout) {
@@ -132,7 +133,7 @@ TEST_F(RecoveryRules, silent_node_is_fenced_after_its_timeout) {
   tried("fence/n1/0", true);
   node(1).fence = FenceState::under_way;
   EXPECT_THAT(asked(), IsEmpty());
-  // One that failed is started again, as a refusal would be.
+  // A fence that failed is started again, like a refused action.
   node(1).fence = FenceState::failed;
   EXPECT_THAT(asked(), IsEmpty());
   EXPECT_TRUE(noted(RecoveryEventKind::fence_failed));
@@ -156,7 +157,7 @@ TEST_F(RecoveryRules, fence_state_of_an_answering_node_is_ignored) {
   node(1).down = true;
   asked();
   node(1).down = false;
-  node(1).fence = FenceState::off;  // of an earlier time
+  node(1).fence = FenceState::off;  // from an earlier failure
   asked();
   node(1).fence = FenceState::off;
   asked();
@@ -169,18 +170,18 @@ TEST_F(RecoveryRules, only_nodes_that_a_lost_job_waits_for_are_fenced) {
   run_on({"n1"});
   asked();
   node(2).down = node(2).drained = true;
-  EXPECT_THAT(asked(), IsEmpty()) << "nobody waits for it";
+  EXPECT_THAT(asked(), IsEmpty()) << "no job waits for it";
   node(1).down = node(1).drained = true;
   wait_after(1);
   EXPECT_THAT(asked(), ElementsAre("fence/n1/1"));
 }
 
-// It started and its node died before anybody looked: any node that is down may still run it.
+// It started and its node died between two looks: any node that is down may still run it.
 TEST_F(RecoveryRules, unseen_job_waits_for_every_down_node) {
   policy.fence = true;
   nodes(10);
   node(2).down = node(3).down = true;
-  node(4).down = node(4).drained = true;  // a person took it out
+  node(4).down = node(4).drained = true;  // an operator took it out
   wait_after(1);
   EXPECT_THAT(asked(), ElementsAre("fence/n2/1", "fence/n3/1"));
   node(2).fence = FenceState::off;
@@ -190,7 +191,8 @@ TEST_F(RecoveryRules, unseen_job_waits_for_every_down_node) {
   EXPECT_THAT(asked(), ElementsAre("release/7/0"));
 }
 
-// A silent node is not off: with a fence the job waits for it though nobody called it down.
+// A silent node is not certainly off: with a fence the job waits for it even if it was not reported
+// down.
 TEST_F(RecoveryRules, job_waits_for_a_silent_node_too) {
   policy.fence = true;
   nodes(10);
@@ -217,7 +219,7 @@ TEST_F(RecoveryRules, job_on_a_broken_node_is_requeued) {
   EXPECT_THAT(asked(), IsEmpty());
   wait_after(1, policy.hold_max);
   EXPECT_THAT(asked(), ElementsAre("release/7/0"));
-  // One that may start, but for the scheduler's own wait, needs no release.
+  // A job that could start, except for the scheduler's own wait, needs no release.
   view.jobs[0].waits_for_time = false;
   view.jobs[0].eligible = view.now;
   EXPECT_THAT(asked(), IsEmpty());
@@ -225,7 +227,7 @@ TEST_F(RecoveryRules, job_on_a_broken_node_is_requeued) {
   EXPECT_THAT(asked(), ElementsAre("release/7/0"));
 }
 
-// Cause unseen: all its nodes are suspect, where they are at most a quarter of what is in service.
+// Cause unknown: all its nodes are suspect, if they are at most a quarter of those in service.
 TEST_F(RecoveryRules, job_lost_without_a_cause_avoids_its_nodes) {
   nodes(8);
   run_on({"n1", "n2"});
@@ -312,7 +314,7 @@ TEST_F(RecoveryRules, pending_job_is_lost_only_after_a_requeue) {
   wait_after(1);
   job().held = true;
   asked();
-  EXPECT_FALSE(memory.jobs.contains("7")) << "a person holds it";
+  EXPECT_FALSE(memory.jobs.contains("7")) << "an operator holds it";
   wait_after(1, policy.hold_max + seconds(1));
   asked();
   EXPECT_FALSE(memory.jobs.contains("7"));
@@ -376,8 +378,7 @@ TEST_F(RecoveryRules, job_is_blamed_only_for_a_crash_loop) {
   EXPECT_TRUE(lose_four({1, 1, 1}, hours(2)));
 }
 
-// On many nodes chance alone ends runs soon: a hundredth of the time between failures is "soon"
-// then.
+// On many nodes chance alone ends runs early: "soon" is then a share of the time between failures.
 TEST_F(RecoveryRules, large_job_is_not_blamed_for_the_fleets_own_rate) {
   view.well = 20'000;
   nodes(5);
@@ -389,7 +390,8 @@ TEST_F(RecoveryRules, large_job_is_not_blamed_for_the_fleets_own_rate) {
     on.push_back("n" + std::to_string(i));
     run_on(on, i);
     asked();
-    // 20,000 nodes at 6.5 failures per 1000 node-days fail every 11 minutes: 9 are no wonder.
+    // 20,000 nodes at 6.5 failures per 1000 node-days fail every 11 minutes, so 9 minutes are not
+    // suspicious.
     view.now += minutes(9);
     node(i).down = node(i).drained = true;
     wait_after(i + 1);
@@ -406,16 +408,16 @@ TEST_F(RecoveryRules, blamed_job_is_held_once) {
   node(1).down = node(1).drained = true;
   wait_after(1);
   EXPECT_THAT(asked(), ElementsAre("hold/7/0"));
-  EXPECT_THAT(told(), ElementsAre("blamed/7/0"));
+  EXPECT_THAT(alerted(), ElementsAre("blamed/7/0"));
   job().held = true;
   EXPECT_THAT(asked(), IsEmpty());
   EXPECT_TRUE(memory.jobs.at("7").held_seen);
   job().held = false;
-  EXPECT_THAT(asked(), IsEmpty()) << "a person let it go";
+  EXPECT_THAT(asked(), IsEmpty()) << "an operator released it";
   EXPECT_TRUE(memory.jobs.at("7").held_seen) << "and no controller forgot";
   run_on({"n2"}, 1);
   asked();
-  EXPECT_FALSE(memory.jobs.at("7").blamed) << "it runs again: it is judged anew";
+  EXPECT_FALSE(memory.jobs.at("7").blamed) << "it runs again, so it is judged from scratch";
   EXPECT_TRUE(memory.jobs.at("7").losses.empty());
 }
 
@@ -424,8 +426,8 @@ TEST_F(RecoveryRules, only_a_ready_spare_is_called) {
   for (int i = 3; i < 6; ++i) node(i).spare = node(i).drained = true;
   asked();
   node(3).down = true;    // not ready
-  node(4).silent = true;  // nor this
-  EXPECT_THAT(asked(), IsEmpty()) << "nobody has to stand in for a spare";
+  node(4).silent = true;  // nor is this one
+  EXPECT_THAT(asked(), IsEmpty()) << "a spare needs no replacement";
   node(0).down = node(0).drained = true;
   EXPECT_THAT(asked(), ElementsAre("resume/n5/n0"));
   node(1).down = node(1).drained = true;
@@ -433,7 +435,7 @@ TEST_F(RecoveryRules, only_a_ready_spare_is_called) {
   node(5).spare = node(5).drained = false;
   EXPECT_THAT(asked(), IsEmpty());
   EXPECT_EQ(memory.nodes.at("n5").serves_for, "n0");
-  // Set aside again by a person: it is a spare like others.
+  // An operator made it a spare again, so it can be called like the others.
   node(5).spare = node(5).drained = true;
   EXPECT_THAT(asked(), IsEmpty());
   EXPECT_TRUE(noted(RecoveryEventKind::spare_returned));
@@ -451,7 +453,8 @@ TEST_F(RecoveryRules, actions_forgotten_by_a_new_controller_are_repeated) {
   wait_after(1);
   asked();
   ASSERT_GT(memory.nodes.at("n1").drain_seen, Seconds());
-  // It is killed and comes back with what it last saved: the node well, the job running.
+  // The controller is killed and restarts from its last saved state: the node well, the job
+  // running.
   view.now += seconds(10);
   view.controller_since = view.now;
   node(1).down = node(1).drained = false;
@@ -459,7 +462,7 @@ TEST_F(RecoveryRules, actions_forgotten_by_a_new_controller_are_repeated) {
   EXPECT_THAT(asked(), UnorderedElementsAre("drain/n1/1", "down/n1/1"));
   EXPECT_TRUE(noted(RecoveryEventKind::node_forgotten));
   EXPECT_TRUE(memory.nodes.at("n1").out) << "it stays out";
-  // Shown down by this controller, then well: that is no forgetting.
+  // This controller showed it down and then well, so it is not forgotten.
   node(1).down = node(1).drained = true;
   asked();
   EXPECT_TRUE(memory.nodes.at("n1").out_shown);
@@ -488,8 +491,8 @@ TEST_F(RecoveryRules, forgotten_node_counts_as_healthy_after_a_while) {
   EXPECT_FALSE(memory.nodes.at("n1").out);
 }
 
-// A person who lifts a drain has lifted it; only a controller that was just started may have lost
-// it.
+// A drain that disappears was lifted by an operator; only a controller that has just started may
+// have lost it.
 TEST_F(RecoveryRules, drain_lifted_by_a_person_stays_lifted) {
   nodes(10);
   view.controller_since = kThen - hours(1);
@@ -536,7 +539,7 @@ TEST_F(RecoveryRules, lemon_is_judged_by_its_odds) {
   EXPECT_FALSE(memory.nodes.at("n1").lemon);
 }
 
-// What a node shows is noted once, and as what it is.
+// What a node shows is noted once and under the right kind.
 TEST_F(RecoveryRules, failure_is_not_silence) {
   nodes(50);
   asked();
@@ -549,7 +552,7 @@ TEST_F(RecoveryRules, failure_is_not_silence) {
   EXPECT_TRUE(noted(RecoveryEventKind::drain_settled));
   asked();
   EXPECT_FALSE(noted(RecoveryEventKind::drain_settled)) << "settled once";
-  // The controller's start was not known before: it is no new one, so the node is back.
+  // The controller's start was not known before, so it is not a new one, and the node is back.
   view.controller_since = kThen - hours(5);
   node(0).down = node(0).silent = false;
   asked();

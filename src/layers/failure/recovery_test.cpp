@@ -35,7 +35,7 @@ JobView waiting(int restarts) {
           .eligible = kStart + seconds(121)};
 }
 
-// One look of a driver that carries out nothing.
+// One look by a driver that carries out nothing.
 std::vector<std::string> look(const ClusterLook& view, RecoveryMemory& memory,
                               const RecoveryPolicy& policy = {}) {
   const Decision decision = decide(view, memory, policy);
@@ -60,7 +60,8 @@ TEST(RecoveryPolicy, worked_example) {
   view.jobs[0].restarts = 1;
   EXPECT_THAT(look(view, memory), ElementsAre("drain_node drain/n1/1"));
   view.nodes[1].drained = true;
-  EXPECT_THAT(look(view, memory), IsEmpty());  // it completes: a hold lifted now would come back
+  // It is completing: a hold lifted now would come back.
+  EXPECT_THAT(look(view, memory), IsEmpty());
   view.jobs[0] = waiting(1);
   EXPECT_THAT(look(view, memory), ElementsAre("release_job release/7/0"));
   view.jobs[0] = running({"n2", "n3"});
@@ -75,7 +76,7 @@ TEST(RecoveryPolicy, refused_action_is_repeated_ever_more_rarely) {
   ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory);
   view.jobs[0] = waiting(1);
-  look(view, memory);  // lost, cause unseen
+  look(view, memory);  // lost, cause unknown
   view.jobs[0].avoids = {"n1"};
   int asked = 0;
   for (int s = 0; s < 120; ++s) {
@@ -91,7 +92,7 @@ TEST(RecoveryPolicy, refused_action_is_repeated_ever_more_rarely) {
   EXPECT_TRUE(memory.alerted.contains("refused/release/7/0"));
 }
 
-// A release that the scheduler took and then undid: the job must not wait for a doubled pause.
+// The scheduler accepted a release and then undid it: the job must not wait for a doubled pause.
 TEST(RecoveryPolicy, undone_action_is_repeated_every_second) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1"})});
@@ -121,7 +122,7 @@ TEST(RecoveryPolicy, job_without_requeue_is_reported_once) {
   EXPECT_THAT(look(view, memory), IsEmpty());
 }
 
-// A node that is down while its job runs on is a job that asked for that (--no-kill).
+// If a node is down and its job keeps running, the job asked for that (--no-kill).
 TEST(RecoveryPolicy, job_that_runs_on_without_its_node_is_left_running) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1", "n2"})});
@@ -157,7 +158,7 @@ TEST(RecoveryPolicy, small_fleet_may_drain_one_node) {
   EXPECT_THAT(look(view, memory), ElementsAre("alert mass-failure/fleet/1"));
 }
 
-// What was out before anybody watched is somebody else's case: no drain, no weight as a failure.
+// Nodes out before observation began are others' responsibility: no drain, and no failure counted.
 TEST(RecoveryPolicy, nodes_that_were_out_before_are_left_alone) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8);
@@ -184,7 +185,7 @@ class RecoveryEdges : public testing::Test {
     memory.since = kToday - hours(1);
   }
   NodeView& node(int i) { return view.nodes[static_cast<std::size_t>(i)]; }
-  // A controller that was started so long ago, and is known.
+  // A controller that was started `ago`, which is known.
   void controller(Seconds ago) { view.controller_since = memory.controller = kToday - ago; }
   JobView& job_with_loss(JobPhase phase, const JobLoss& loss) {
     memory.jobs["7"] = {.restarts = loss.restarts, .started = kToday - hours(1), .loss = loss};
@@ -211,7 +212,7 @@ class RecoveryEdges : public testing::Test {
   ClusterLook view{.now = kToday};
 };
 
-// A drain that this controller has shown itself was not forgotten when it is gone.
+// A drain that this controller has shown itself was not forgotten if it disappears.
 TEST_F(RecoveryEdges, drain_forgotten_by_a_controller_or_lifted_by_a_person) {
   memory.nodes["n3"] = {.drain_seen = kToday - minutes(5), .drain_shown = true};
   controller(seconds(20));
@@ -238,10 +239,10 @@ TEST_F(RecoveryEdges, hold_is_noted_when_first_seen_or_forgotten) {
   job.held = false;
   EXPECT_THAT(events(), ElementsAre("job_held 7")) << "a new controller forgot it";
   controller(hours(1));
-  EXPECT_THAT(events(), IsEmpty()) << "a person let it go";
+  EXPECT_THAT(events(), IsEmpty()) << "an operator released it";
 }
 
-// Out, but in no list any more: what it has is not lost for that.
+// A node that is out but no longer listed: the job on it is not lost because of that.
 TEST_F(RecoveryEdges, listed_out_node_takes_no_new_job) {
   controller(hours(1));
   memory.nodes["gone"] = {.out = true, .failures = 1};
@@ -252,7 +253,7 @@ TEST_F(RecoveryEdges, listed_out_node_takes_no_new_job) {
   EXPECT_THAT(events(), ElementsAre("job_lost 7"));
 }
 
-// Taken: again after a second. Refused: after one, two, four ... and a minute at the most.
+// Accepted: repeated after a second. Refused: after one, two, four ... seconds, at most a minute.
 TEST_F(RecoveryEdges, action_is_repeated_after_its_pause) {
   node(5).spare = node(5).drained = true;
   memory.nodes["n5"] = {.stood_in_for = "n3"};
@@ -272,7 +273,7 @@ TEST_F(RecoveryEdges, action_is_repeated_after_its_pause) {
   EXPECT_TRUE(is_asked(9, false, 60));
 }
 
-// It ran on n3 and n4, and neither failed: a node that is down elsewhere is no concern of it.
+// It ran on n3 and n4, and neither failed: a node that is down elsewhere does not concern it.
 TEST_F(RecoveryEdges, job_waits_only_for_its_own_nodes) {
   policy.fence = true;
   JobView& job =

@@ -10,12 +10,12 @@ namespace {
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
 
 std::int64_t scaled(std::int64_t span, double speed) {
-  // A double has 53 bits and a year of nanoseconds 55: at full speed nothing may be rounded.
+  // A double has 53 bits and a year of nanoseconds 55, so at full speed nothing may be rounded.
   return speed == 1 ? span
                     : static_cast<std::int64_t>(std::floor(static_cast<double>(span) * speed));
 }
 
-// Work in the first `steps` of a cycle's interval.
+// Returns the work done in the first `steps` of a cycle's interval.
 std::int64_t work_in(const SaveCycle& c, std::int64_t steps, bool is_first) {
   const std::int64_t beside = is_first ? 0 : std::min({c.drain_ns, c.interval_ns, steps});
   return scaled(beside, c.drain_speed) + scaled(steps - beside, c.speed);

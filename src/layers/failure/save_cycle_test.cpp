@@ -1,4 +1,5 @@
-// The closed form of steps and saves beside the same stepped nanosecond by nanosecond, and by hand.
+// The closed form of steps and saves compared with stepping nanosecond by nanosecond, and with hand
+// calculations.
 #include "layers/failure/save_cycle.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace orrery::failure {
 namespace {
 
 TEST(SaveCycle, three_save_cycles) {
-  // 10 of steps, 2 of stall; a save is safe 3 after its stall, readable on its hosts after 1.
+  // 10 of steps, 2 of stall; a save is safe 3 after its stall and readable on its hosts after 1.
   const SaveCycle c{.interval_ns = 10, .stall_ns = 2, .drain_ns = 3, .local_ns = 1};
   const Progress p = progress_after(c, 26);  // two cycles of 12 and 2 of steps
   EXPECT_EQ(p.steps_ns, 22);
@@ -27,12 +28,12 @@ TEST(SaveCycle, three_save_cycles) {
 TEST(SaveCycle, work_beside_a_drain_is_slower) {
   const SaveCycle c{
       .interval_ns = 100, .stall_ns = 10, .drain_ns = 40, .speed = 1, .drain_speed = 0.5};
-  EXPECT_EQ(progress_after(c, 110).work_ns, 100);            // no drain beside the first
-  EXPECT_EQ(progress_after(c, 150).work_ns, 100 + 20);       // all of it beside one
-  EXPECT_EQ(progress_after(c, 220).work_ns, 100 + 20 + 60);  // the second cycle whole
+  EXPECT_EQ(progress_after(c, 110).work_ns, 100);            // no drain during the first
+  EXPECT_EQ(progress_after(c, 150).work_ns, 100 + 20);       // all of it during a drain
+  EXPECT_EQ(progress_after(c, 220).work_ns, 100 + 20 + 60);  // the complete second cycle
 }
 
-// Walks one nanosecond at a time.
+// Advances one nanosecond at a time.
 Progress stepped(const SaveCycle& c, std::int64_t elapsed) {
   Progress p;
   std::int64_t at_save = 0;
@@ -96,8 +97,8 @@ TEST(SaveCycle, wall_time_of_work_inverts_its_progress) {
   }
 }
 
-// 100 of steps and 10 of stall; the first 40 beside a drain at half speed: 100 in the first cycle,
-// 80 in each of the others.
+// 100 of steps and 10 of stall; the first 40 of later cycles run at half speed because of a drain:
+// 100 in the first cycle, 80 in each of the others.
 TEST(SaveCycle, wall_time_of_work_beside_a_drain) {
   const SaveCycle c{
       .interval_ns = 100, .stall_ns = 10, .drain_ns = 40, .speed = 1, .drain_speed = 0.5};
@@ -124,7 +125,7 @@ TEST(SaveCycle, job_without_saves_only_steps) {
   EXPECT_EQ(wall_for({.interval_ns = 50, .drain_speed = 0}, 10), kNoEnd);
   EXPECT_EQ(wall_for({}, kNoEnd / 4 + 1), kNoEnd);
   EXPECT_EQ(wall_for({}, kNoEnd / 4), kNoEnd / 4);
-  // A million of stall for each one of work.
+  // A stall of a million for every unit of work.
   const SaveCycle slow{.interval_ns = 1, .stall_ns = 999'999};
   EXPECT_EQ(wall_for(slow, 10'000'000'000'000), kNoEnd);
   EXPECT_EQ(wall_for(slow, 1'000'001), 1'000'000'000'001);
@@ -134,14 +135,14 @@ TEST(SaveCycle, job_without_saves_only_steps) {
   EXPECT_EQ(p.stall_ns + p.saves + p.safe_work_ns + p.local_work_ns, 0);
 }
 
-// Without saves there is no drain to work beside.
+// Without saves there is no drain.
 TEST(SaveCycle, job_without_saves_runs_at_full_speed) {
   const SaveCycle c{.interval_ns = 0, .drain_ns = 400, .speed = 1, .drain_speed = 0.5};
   EXPECT_EQ(wall_for(c, 1000), 1000);
   EXPECT_EQ(progress_after(c, 1000).work_ns, 1000);
 }
 
-// Two to the 53rd and one more: the first whole number that no double is.
+// 2^53 + 1 is the first whole number that a double cannot hold.
 TEST(SaveCycle, full_speed_keeps_every_nanosecond) {
   constexpr std::int64_t kLong = 9'007'199'254'740'993;
   const Progress never_saves = progress_after({}, kLong);

@@ -1,7 +1,8 @@
-// Time that a run's stretch of steps loses while it goes on: paused by the network, slowed by heat.
+// Time that a stretch of a run's steps loses while it continues: paused by the network, slowed by
+// heat.
 //
 //   lost(now) = sum over setbacks of share x (min(now, to) - from)      whole nanoseconds
-// The steps and saves of the stretch (save_cycle.h) come later by so much; nothing is done again.
+// The steps and saves of the stretch (save_cycle.h) are delayed by that; nothing is done again.
 // Windows may overlap; together they never take more than the time that passes.
 #pragma once
 
@@ -13,8 +14,8 @@ namespace orrery::failure {
 struct Setback {
   std::int64_t from_ns = 0;
   std::int64_t to_ns = 0;
-  double share = 0;  // of the time between them
-  int cause = 0;     // as its owner counts causes
+  double share = 0;  // share of the time in the window that is lost
+  int cause = 0;     // the owner's number of the cause
 
   std::int64_t lost_ns(std::int64_t now_ns) const;
 };
@@ -22,13 +23,13 @@ struct Setback {
 class Setbacks {
  public:
   void add(const Setback& setback) { all_.push_back(setback); }
-  // From now on none of this cause.
+  // Ends the windows of this cause now.
   void end(int cause, std::int64_t now_ns);
   void clear() { all_.clear(); }
 
   const std::vector<Setback>& all() const { return all_; }
   std::int64_t lost_ns(std::int64_t now_ns) const;
-  // When `left_ns` more of the stretch's own time will have passed.
+  // Returns the time at which `left_ns` more of the stretch's own time will have passed.
   std::int64_t time_after(std::int64_t now_ns, std::int64_t left_ns) const;
 
  private:

@@ -25,7 +25,7 @@ TEST(Setbacks, setbacks_delay_the_remaining_work) {
   EXPECT_EQ(s.time_after(0, 101), 301);
   EXPECT_EQ(s.time_after(200, 1), 301);
   s.add({.from_ns = 400, .to_ns = 1000, .share = 0.5, .cause = 1});
-  EXPECT_EQ(s.time_after(0, 250), 500);   // 100 + 100 between + 50 at half pace
+  EXPECT_EQ(s.time_after(0, 250), 500);   // 100 + 100 in between + 50 at half speed
   EXPECT_EQ(s.time_after(0, 600), 1100);  // 100 + 100 + 300 + 100
   for (const std::int64_t left : {1, 90, 150, 333, 499, 700}) {
     const std::int64_t then = s.time_after(0, left);
@@ -37,10 +37,10 @@ TEST(Setbacks, one_without_end_has_no_after) {
   Setbacks s;
   s.add({.from_ns = 0, .to_ns = 1'000, .share = 0.7, .cause = 0});
   s.add({.from_ns = 0, .to_ns = 1'000, .share = 0.7, .cause = 1});
-  EXPECT_EQ(s.time_after(0, 5), 1005);  // together no more than all of it
+  EXPECT_EQ(s.time_after(0, 5), 1005);  // together at most all of the time
 }
 
-// From 100 to 200 half is lost, from 150 to 300 a quarter more.
+// From 100 to 200 half is lost, from 150 to 300 another quarter.
 TEST(Setbacks, setbacks_delay_the_work) {
   Setbacks all;
   EXPECT_EQ(all.time_after(10, 5), 15);
@@ -59,7 +59,7 @@ TEST(Setbacks, setbacks_delay_the_work) {
   all.end(2, 200);
   EXPECT_EQ(all.lost_ns(1000), 50 + 12);
   EXPECT_EQ(all.all()[0].to_ns, 200);
-  all.end(1, 50);  // before it began: nothing is left of it
+  all.end(1, 50);  // ended before it began: no effect
   EXPECT_EQ(all.all()[0].to_ns, 100);
   EXPECT_EQ(all.lost_ns(1000), 12);
   all.add({.from_ns = 0, .to_ns = 400, .share = 0.7});

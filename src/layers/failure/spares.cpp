@@ -8,15 +8,15 @@
 namespace orrery::failure {
 namespace {
 
-// No fleet is larger; keeps the count within an int.
+// An upper bound on fleet size that keeps the count within an int.
 constexpr double kMostNodes = 1e9;
 
 }  // namespace
 
 Spares size_spares(const SpareProblem& problem) {
   const double mean = problem.nodes * (problem.node_rate * problem.repair);
-  // The tail falls with every spare, so the least count is found by halving. More spares than nodes
-  // cannot be in repair, which also ends the search for a hopeless rate.
+  // The tail falls with every spare, so bisection finds the smallest count. No more spares than
+  // nodes can be in repair, which also ends the search for a hopeless rate.
   std::int64_t low = -1;
   auto high = static_cast<std::int64_t>(std::clamp(problem.nodes, 0.0, kMostNodes));
   while (high - low > 1) {

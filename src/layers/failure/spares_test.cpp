@@ -49,18 +49,18 @@ TEST(Spares, never_more_than_the_nodes) {
 TEST(Spares, huge_fleets_are_sized_at_once) {
   const Spares s = size_spares(
       {.nodes = 1e8, .node_rate = per_1000_node_days(10), .repair = days(1), .shortfall = 0.001});
-  // A million in repair, deviation 1000: 3.09 deviations above.
+  // A million in repair, standard deviation 1000: 3.09 deviations above the mean.
   EXPECT_NEAR(s.count, 1e6 + 3090, 20);
 }
 
 TEST(Spares, repair_pipeline) {
-  // AIReSim's defaults: 2 h automatic, 2 d by hand for 80 %.
+  // AIReSim's defaults: 2 h automatic, 2 d manual for 80 %.
   EXPECT_DOUBLE_EQ(
       mean_repair({.reset = hours(2), .hands = days(2), .hands_share = 0.8}) / hours(1),
       2 + 0.8 * 48);
 }
 
-// P(Poisson(0.83) > 3) = 0.01028: one in a hundred needs a fourth, 1.06 in a hundred does not.
+// P(Poisson(0.83) > 3) = 0.01028: a bound of 0.01 needs a fourth spare, one of 0.0106 does not.
 TEST(Spares, spare_count_meets_the_shortfall) {
   SpareProblem problem{.nodes = 1000, .node_rate = PerSecond(8.3e-7), .repair = seconds(1000)};
   EXPECT_EQ(size_spares(problem).count, 4);

@@ -8,12 +8,12 @@
 namespace orrery::failure {
 namespace {
 
-// Beyond nine deviations the integrand is below 1e-12 for any count of ranks one can buy; the step
-// keeps Simpson's error below 1e-9.
+// Beyond nine standard deviations the integrand is below 1e-12 for any realistic number of ranks;
+// the step width keeps the error of Simpson's rule below 1e-9.
 constexpr double kReach = 9.0;
 constexpr int kSimpsonSteps = 1800;  // even
 
-// P(max of n > z), less 1 left of zero, so that its integral is the mean of the maximum.
+// P(max of n > z), minus 1 for z < 0, so that its integral is the mean of the maximum.
 double integrand(double z, double n) {
   const double below = math::exp(n * math::log1p(-normal_above(z)));
   return z < 0 ? -below : 1 - below;
@@ -21,7 +21,7 @@ double integrand(double z, double n) {
 
 double simpson(double from, double to, double n) {
   const double h = (to - from) / kSimpsonSteps;
-  // The jump at zero belongs to neither half: each takes its own limit there.
+  // The jump at zero belongs to neither half: each half uses its own limit there.
   const double first = from == 0 ? 1 - math::exp(-n * math::log(2.0)) : integrand(from, n);
   const double last = to == 0 ? -math::exp(-n * math::log(2.0)) : integrand(to, n);
   double sum = first + last;
@@ -37,7 +37,7 @@ double expected_max_normal(double n) {
 }
 
 double straggler_factor(const StepSpread& spread) {
-  // The integral is dear, and most reviews have no noise to weigh with it.
+  // The integral is expensive, and most reviews have no noise, so it is skipped then.
   const double noise =
       spread.deviation > 0 ? 1 + spread.deviation * expected_max_normal(spread.ranks) : 1;
   const double struck = -math::expm1(spread.ranks * math::log1p(-std::min(spread.slow_share, 1.0)));

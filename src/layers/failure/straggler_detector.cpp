@@ -13,18 +13,18 @@
 namespace orrery::failure {
 namespace {
 
-// A pattern that is shared by so many of a group's ranks is the group's.
+// If at least this share of a group's ranks show the pattern, it is attributed to the group.
 constexpr double kGroupShare = 0.75;
-// Twice as slow at the end as at the beginning is heat building up.
+// If a rank's excess time grows by more than this factor over the run, heat is building up.
 constexpr double kGrowth = 2;
-// Ranks that keep their place differ from their own mean by rounding alone: that is no likeness of
-// steps. One place in 100,000 ranks is 1e-10.
+// Ranks that keep their position differ from their own mean by rounding alone, which says nothing
+// about the similarity of steps. One position in 100,000 ranks is 1e-10.
 constexpr double kNoSpread = 1e-18;
 
-// What one rank did over the run.
+// The measurements of one rank over the run.
 struct Track {
   std::vector<double> u;       // mid-ranks of the shifted times
-  std::vector<double> excess;  // t / median - 1, step by step
+  std::vector<double> excess;  // t / median - 1 per step
   int bursts = 0;
   std::vector<double> burst_excess;
 };
@@ -54,7 +54,7 @@ void add_step(const std::vector<double>& step, const StragglerTest& test, Tracks
   const auto last = std::ranges::max_element(present, {}, &Measured::seconds);
   for (const Measured& m : present) {
     Track& track = tracks.ranks[m.rank];
-    // Among the others: its own place, unshifted, is taken out again.
+    // The rank's own unshifted time is excluded from the comparison.
     const double shifted = m.seconds / (1 + test.slow_min);
     const auto [low, high] = std::ranges::equal_range(sorted, shifted);
     double below = static_cast<double>(low - sorted.begin());
@@ -80,7 +80,7 @@ Tracks tracks_of(const StepTimes& times, const StragglerTest& test) {
   return tracks;
 }
 
-// How much a step says about the next beyond each rank's own mean, pooled over the ranks.
+// Correlation between a step and the next, relative to each rank's own mean, pooled over the ranks.
 double lag_one(const Tracks& tracks) {
   double product = 0, square = 0;
   for (const Track& track : tracks.ranks) {
@@ -103,7 +103,7 @@ bool grows(const Track& track) {
   return late > 0 && late > kGrowth * std::max(early, 0.0) && late - early > 0.01;
 }
 
-// The verdict on one rank by itself; confidence 0 where nothing is found.
+// Judges one rank by itself; confidence is 0 if nothing is found.
 Straggler judge(const Track& track, double shrink, double width, double log_bound,
                 double judged_ranks) {
   Straggler found;
@@ -112,7 +112,7 @@ Straggler judge(const Track& track, double shrink, double width, double log_boun
   const double bursts = log_binomial_bound(steps * shrink, track.bursts / steps, 1 / width);
   const double better = std::min(steady, bursts);
   if (better > log_bound) return found;
-  // Both tests were made on every rank, so both count in the bound on a false alarm.
+  // Two tests were made for every rank, so both count in the bound on a false alarm.
   found.confidence = 1 - std::min(1.0, 2 * judged_ranks * math::exp(better));
   const double typical = median(track.excess);
   if (steady <= log_bound && typical > 0) {
@@ -126,7 +126,7 @@ Straggler judge(const Track& track, double shrink, double width, double log_boun
   return found;
 }
 
-// Groups that ranks can have in common, by name: "host h3", "leaf l1", "rail 2".
+// Groups that ranks may have in common, by name: "host h3", "leaf l1", "rail 2".
 using Groups = std::map<std::string, std::set<std::size_t>>;
 
 void add_rails(const StepTimes& times, Groups& groups) {
@@ -135,7 +135,7 @@ void add_rails(const StepTimes& times, Groups& groups) {
     if (!times.ranks[r].host.empty()) hosts[times.ranks[r].host].push_back(r);
   }
   for (auto& [host, members] : hosts) {
-    if (members.size() < 2) return;  // one rank a host: rails mean nothing
+    if (members.size() < 2) return;  // with one rank per host, rails mean nothing
     std::ranges::sort(members, {}, [&](std::size_t r) { return times.ranks[r].rank; });
     for (std::size_t i = 0; i < members.size(); ++i) {
       groups["rail " + std::to_string(i)].insert(members[i]);
@@ -217,7 +217,7 @@ const char* to_text(SlowLayer layer) {
 double log_uniform_mean_bound(double steps, double mean) {
   if (mean <= 0.5 || steps <= 0) return 0;
   if (mean >= 1) return -std::numeric_limits<double>::infinity();
-  // The exponent a x - ln((e^a - 1)/a) is concave in a; its top lies where a is about 1/(1 - x).
+  // The exponent a x - ln((e^a - 1)/a) is concave in a; its maximum is near a = 1/(1 - x).
   const auto exponent = [mean](double a) {
     return a * mean - (a + math::log1p(-math::exp(-a)) - math::log(a));
   };

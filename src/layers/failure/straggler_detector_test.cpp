@@ -25,7 +25,7 @@ constexpr int kHostRanks = 8;
 using Noise = std::function<double(RandomStream&)>;
 
 double calm(RandomStream& r) { return 1 + 0.01 * r.normal(); }
-// Pareto with an infinite variance on top: a few steps many times as long.
+// Adds Pareto noise with infinite variance: a few steps take many times as long.
 double heavy(RandomStream& r) { return 1 + 0.005 * std::pow(1 - r.uniform(), -1 / 1.5); }
 double lognormal(RandomStream& r) { return std::exp(0.2 * r.normal()); }
 
@@ -42,7 +42,7 @@ StepTimes healthy(int ranks, int steps, RandomStream& random, const Noise& noise
   return times;
 }
 
-// Steps that resemble their neighbours: each rank wanders with a correlation of 0.8.
+// Correlated steps: each rank's time drifts with a correlation of 0.8.
 StepTimes wandering(int ranks, int steps, RandomStream& random) {
   StepTimes times = healthy(ranks, 1, random, calm);
   std::vector<double> state(static_cast<std::size_t>(ranks));
@@ -72,8 +72,8 @@ int false_alarms(int trials, const std::function<StepTimes(RandomStream&)>& make
   return alarms;
 }
 
-// The stated rate is 1 % per run. Of 400 healthy runs 4 may alarm; 11 or more has a chance of 0.3
-// %.
+// The stated rate is 1 % per run. Of 400 healthy runs 4 are expected to alarm; 11 or more has a
+// probability of 0.3 %.
 TEST(StragglerDetector, false_positive_rate_holds_for_any_distribution) {
   constexpr int kRuns = 400;
   for (const Noise& noise : {Noise(calm), Noise(heavy), Noise(lognormal)}) {
@@ -86,7 +86,7 @@ TEST(StragglerDetector, false_positive_rate_holds_for_correlated_steps) {
   EXPECT_LE(false_alarms(200, [](RandomStream& r) { return wandering(32, 200, r); }), 6);
 }
 
-// Ranks that differ by less than slow_min are as good as equal, over however many steps.
+// Ranks that differ by less than slow_min count as equal, over however many steps.
 TEST(StragglerDetector, difference_below_the_threshold_is_none) {
   RandomStream random(7, "stragglers/small");
   StepTimes times = healthy(32, 3000, random, calm);
@@ -94,7 +94,7 @@ TEST(StragglerDetector, difference_below_the_threshold_is_none) {
   EXPECT_THAT(find_stragglers(times).slow, IsEmpty());
 }
 
-// Power: a rank 5 % slow under 1 % noise is found within 10 steps among 512, 20 runs of 20.
+// Power: a rank 5 % slow under 1 % noise is found within 10 steps among 512, in 20 of 20 runs.
 TEST(StragglerDetector, rank_five_percent_slow_is_found_in_ten_steps) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RandomStream random(seed, "stragglers/power");
@@ -169,19 +169,20 @@ TEST(StragglerDetector, missing_and_odd_measurements_do_no_harm) {
   EXPECT_EQ(report.slow[0].place.rank, 2);
   EXPECT_THAT(find_stragglers({}).slow, IsEmpty());
   EXPECT_THAT(find_stragglers(healthy(1, 50, random, calm)).slow, IsEmpty());
-  // All equal: no order, no alarm.
+  // All equal: there is no order and no alarm.
   EXPECT_THAT(find_stragglers(healthy(8, 50, random, [](RandomStream&) { return 1.0; })).slow,
               IsEmpty());
 }
 
-// By hand: all of 3 steps at u = 3/4 has the exponent of the tilted uniform a = 3.5935,
-// I = 0.4086; and a fair coin that shows heads 8 times of 10 has KL(0.8, 0.5) = 0.1927.
+// By hand: all of 3 steps at u = 3/4 has the exponent of the tilted uniform a = 3.5935, I = 0.4086;
+// a fair coin that shows heads 8 times of 10 has KL(0.8, 0.5) = 0.1927.
 TEST(StragglerDetector, detection_bounds_match_the_documentation) {
   EXPECT_NEAR(log_uniform_mean_bound(3, 0.75) / 3, -0.4086, 5e-4);
   EXPECT_NEAR(log_binomial_bound(10, 0.8, 0.5), -1.927, 1e-3);
   EXPECT_EQ(log_uniform_mean_bound(10, 0.4), 0);
   EXPECT_EQ(log_binomial_bound(10, 0.1, 0.5), 0);
-  // A bound, so never below the true chance: mean of two uniforms above 0.9 is 2 * 0.1^2 = 0.02.
+  // It is a bound, so never below the true probability: mean of two uniforms above 0.9 is 2 * 0.1^2
+  // = 0.02.
   EXPECT_GE(std::exp(log_uniform_mean_bound(2, 0.9)), 0.02);
 }
 
@@ -189,7 +190,7 @@ RankPlace at_place(int rank, const std::string& host = {}, const std::string& le
   return {.rank = rank, .host = host, .leaf = leaf};
 }
 
-// Two ranks, one 5 % slower: its mid-rank is 3/4 in every step, and the page's bound follows.
+// Two ranks, one 5 % slower: its mid-rank is 3/4 in every step, and the documented bound follows.
 TEST(StragglerDetector, confidence_is_one_minus_the_bound) {
   StepTimes times{.ranks = {at_place(0), at_place(1), at_place(2)}, .steps = {}};
   for (int i = 0; i < 30; ++i) times.steps.push_back({1.05, 1.0, 0});  // the third is not measured
@@ -203,7 +204,7 @@ TEST(StragglerDetector, confidence_is_one_minus_the_bound) {
   EXPECT_EQ(log_uniform_mean_bound(30, 0.5), 0);
   EXPECT_EQ(log_uniform_mean_bound(30, 0.3), 0) << "faster than the rest is not slow";
   EXPECT_EQ(log_binomial_bound(30, 0.1, 0.25), 0);
-  // With fewer steps than are asked for nobody is judged.
+  // With fewer steps than required no rank is judged.
   times.steps.resize(4);
   EXPECT_TRUE(find_stragglers(times, {.false_positives = 1}).slow.empty());
 }
@@ -213,7 +214,7 @@ TEST(StragglerDetector, burst_probability_is_one_in_the_ranks) {
   for (int r = 0; r < 16; ++r) times.ranks.push_back(at_place(r));
   for (int i = 0; i < 40; ++i) {
     std::vector<double> step(16, 1.0);
-    if (i % 3 == 0) step[0] = 1.5, step[1] = 1.4;  // the second is late, too, and not the last
+    if (i % 3 == 0) step[0] = 1.5, step[1] = 1.4;  // the second is late too, but not the last
     times.steps.push_back(step);
   }
   const StragglerReport report = find_stragglers(times);
@@ -225,7 +226,8 @@ TEST(StragglerDetector, burst_probability_is_one_in_the_ranks) {
               1 - 2 * 16 * std::exp(log_binomial_bound(40, 14.0 / 40, 1.0 / 16)), 1e-9);
 }
 
-// In blocks of five each is the slower one: 80 of 99 neighbours are alike, 19 are not.
+// In blocks of five steps each rank is the slower one in turn: 80 of 99 neighbours agree, 19 do
+// not.
 TEST(StragglerDetector, correlated_steps_count_less) {
   StepTimes times{.ranks = {at_place(0), at_place(1)}, .steps = {}};
   for (int i = 0; i < 100; ++i) {
@@ -237,7 +239,8 @@ TEST(StragglerDetector, correlated_steps_count_less) {
 }
 
 TEST(StragglerDetector, shared_cause_needs_most_of_a_group) {
-  // Three of four ranks of one leaf burst in turn: the leaf is the whole job, and says nothing.
+  // Three of four ranks of one leaf burst in turn: the leaf is the whole job, so naming it says
+  // nothing.
   StepTimes whole;
   for (int r = 0; r < 4; ++r) whole.ranks.push_back(at_place(r, "", "l1"));
   for (int i = 0; i < 900; ++i) {
@@ -265,13 +268,13 @@ TEST(StragglerDetector, shared_cause_needs_most_of_a_group) {
   const StragglerReport few = steady(leaves, {0, 1});
   ASSERT_EQ(few.slow.size(), 2u);
   EXPECT_EQ(few.slow[0].shared, "") << "two of a leaf's eight";
-  // Hosts of one rank have no rails, though others have two.
+  // Hosts with one rank have no rails, although others have two.
   std::vector<RankPlace> mixed = {at_place(0, "a")};
   for (int r = 1; r < 13; ++r) mixed.push_back(at_place(r, "h" + std::to_string((r - 1) / 2)));
   const StragglerReport odd = steady(mixed, {0, 1, 3, 5});
   ASSERT_GE(odd.slow.size(), 2u);
   for (const Straggler& s : odd.slow) EXPECT_EQ(s.shared, "");
-  // The one that costs more comes first: 8 % always, before 20 % in a third of the steps.
+  // The more expensive one comes first: 8 % always, before 20 % in a third of the steps.
   StepTimes two;
   for (int r = 0; r < 16; ++r) two.ranks.push_back(at_place(r));
   for (int i = 0; i < 120; ++i) {
@@ -296,7 +299,8 @@ StepTimes sixteen_ranks(const std::map<int, double>& slow) {
   return times;
 }
 
-// Ranks 0 to 2 share a leaf; 2 to 5 a host, of which 3 to 5 are left to explain: three quarters.
+// Ranks 0 to 2 share a leaf; 2 to 5 share a host, of which 3 to 5 remain to be explained: three
+// quarters.
 TEST(StragglerDetector, rank_is_attributed_to_its_widest_group) {
   StepTimes times = sixteen_ranks({{0, 1.3}, {1, 1.3}, {2, 1.3}, {3, 1.3}, {4, 1.3}, {5, 1.3}});
   for (const std::size_t r : {0U, 1U, 2U}) times.ranks[r].leaf = "a";
@@ -317,7 +321,7 @@ TEST(StragglerDetector, slowest_ranks_come_first) {
   EXPECT_EQ(report.slow[2].place.rank, 2);
 }
 
-// Half as long again, where half is what a burst needs.
+// Half as long again, which is exactly what a burst needs.
 TEST(StragglerDetector, burst_at_its_threshold_counts) {
   StepTimes times = sixteen_ranks({});
   for (std::size_t s = 0; s < times.steps.size(); s += 3) times.steps[s][4] = 1.5;
@@ -327,8 +331,8 @@ TEST(StragglerDetector, burst_at_its_threshold_counts) {
   EXPECT_DOUBLE_EQ(report.slow[0].excess, 0.5);
 }
 
-// Rank 2 of four takes 1.5 s of every step, the others one: half as long again. What is no time is
-// nobody's.
+// Rank 2 of four takes 1.5 s in every step, the others one: half as long again. Invalid times are
+// not counted.
 TEST(StragglerDetector, invalid_times_cost_nothing) {
   StepTimes times;
   for (int r = 0; r < 4; ++r) times.ranks.push_back({.rank = r});
@@ -345,7 +349,7 @@ TEST(StragglerDetector, invalid_times_cost_nothing) {
   EXPECT_DOUBLE_EQ(gaps.step_cost, 0.5);
 }
 
-// Steps of one second each, but for what `at` says of rank and step.
+// Steps of one second each, except where `at` sets rank and step.
 StepTimes table_of(int ranks, int steps, const std::function<double(int, int)>& at) {
   StepTimes times;
   for (int r = 0; r < ranks; ++r) times.ranks.push_back({.rank = r});
@@ -377,7 +381,7 @@ TEST(StragglerDetector, binomial_and_uniform_bounds) {
   EXPECT_EQ(log_uniform_mean_bound(3, 1), -std::numeric_limits<double>::infinity());
 }
 
-// Rank 5 of 16 is always the last by 6 %: u = 15.5/16 each time, so nothing wanders and all 20
+// Rank 5 of 16 is always last by 6 %: u = 15.5/16 each time, so there is no correlation and all 20
 // steps count.
 TEST(StragglerDetector, steady_straggler) {
   const StragglerReport report = find_stragglers(one_slow(16, 20, 5, 1.06));
@@ -416,7 +420,7 @@ TEST(StragglerDetector, five_measurements_are_needed) {
   EXPECT_EQ(find_stragglers(one_slow(16, 5, 3, 1.5)).slow.size(), 1u);
   EXPECT_TRUE(find_stragglers(one_slow(16, 4, 3, 1.5)).slow.empty());
   EXPECT_EQ(find_stragglers(one_slow(16, 4, 3, 1.5)).steps, 4u);
-  // Measured in few of many steps: not judged, whatever it shows there.
+  // Measured in few of many steps: not judged, whatever it shows.
   const auto measured = [](int times) {
     return find_stragglers(table_of(64, 40, [=](int r, int s) {
       return r != 3 ? 1.0 : s % 8 == 0 && s < 8 * times ? 2.0 : 0.0;
@@ -453,7 +457,7 @@ TEST(StragglerDetector, correlated_bursts_count_less) {
   EXPECT_NEAR(report.slow[0].confidence, 0.9975980311043556, 1e-9);
 }
 
-// The last third against the first: more than twice, and more than one per cent on top.
+// The last third compared with the first: more than twice, and at least one percentage point more.
 TEST(StragglerDetector, growing_straggler) {
   const auto pattern = [](int steps, double early, double late, double slow_min) {
     StragglerTest test;
@@ -484,7 +488,7 @@ TEST(StragglerDetector, equal_ranks_have_no_straggler) {
   EXPECT_TRUE(find_stragglers({}).slow.empty());
 }
 
-// 16 ranks, four a host, two hosts a leaf. Those of `slow` are 8 % slow.
+// 16 ranks, four per host, two hosts per leaf. Those in `slow` are 8 % slow.
 std::vector<std::string> shared_by(const std::vector<int>& slow) {
   StepTimes times = table_of(
       16, 120, [&](int r, int) { return std::ranges::find(slow, r) != slow.end() ? 1.08 : 1.0; });

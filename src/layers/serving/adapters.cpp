@@ -9,40 +9,43 @@
 namespace orrery::serving {
 namespace {
 
-// Zeroing, shrink and expand in a captured graph, beside one product of one layer.
+// Time of zeroing, shrink and expand in a captured graph, for one product of one layer.
 constexpr Seconds kProductLaunch = microseconds(7);
-// Of the time that a pass over the same bytes takes, and of the device's dense peak.
+// Relative to the time of a pass over the same bytes, and to the device's dense peak.
 constexpr double kPassFactor = 1.09;
 constexpr double kPeakShare = 0.2;
 constexpr Seconds kTensorCopy = microseconds(2.6);
 constexpr double kAdapterBytes = 2;  // bytes
-// Ranks that vLLM keeps slots for.
+// Ranks for which vLLM keeps slots.
 constexpr int kVllmRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
-// The most used ones are looked at by themselves, of others so many times more together each time.
+// This many of the most used adapters are modelled singly; the rest are grouped into classes whose
+// sizes grow by a constant factor.
 constexpr int kSingle = 16;
 constexpr double kTogether = 1.25;
 constexpr int kSlotBisections = 60;
 constexpr int kRunningBisections = 20;
-// A wait, in times of a request, that is as good as no end.
+// A wait, in request times, that counts as endless.
 constexpr double kLongestWait = 1e4;
-// Of an exponential's: those who wait for one adapter run together. Fitted on runs of toy engines.
+// Relative to an exponential tail: requests that wait for one adapter run together. Fitted on runs
+// of toy engines.
 constexpr double kLighterTail = 0.5;
 
-// Distinct adapters of so many requests, on average.
+// Returns the mean number of distinct adapters among `requests` requests.
 double adapters_of(const std::vector<AdapterClass>& use, double requests) {
   double mean = 0;
   for (const AdapterClass& c : use) mean += c.many * (1 - math::exp(-c.share * requests));
   return mean;
 }
 
-// Share of the requests whose adapter none of so many others has.
+// Returns the share of requests whose adapter none of `requests` other requests has.
 double alone_among(const std::vector<AdapterClass>& use, double requests) {
   double share = 0;
   for (const AdapterClass& c : use) share += c.many * c.share * math::exp(-c.share * requests);
   return share;
 }
 
-// Requests whose adapters are so many on average; the mean rises with them.
+// Returns how many requests have `adapters` distinct adapters on average; the mean grows with the
+// requests.
 double requests_with(const std::vector<AdapterClass>& use, double adapters) {
   double low = 0;
   double high = 1;
@@ -138,8 +141,8 @@ double running_adapters(const ReplicaAdapters& a, double running) {
 
 namespace {
 
-// Adapters that take turns in the slots, times in those of a request: each is idle until it is
-// asked for, waits for a slot, and runs until none of its requests is left.
+// Adapters that take turns in the slots, with times in units of a request's time. Each is idle
+// until it is requested, waits for a slot, and runs until none of its requests is left.
 class SlotTurns {
  public:
   SlotTurns(const ReplicaAdapters& a, double running) : slots_(a.set.slots) {
@@ -151,9 +154,9 @@ class SlotTurns {
   }
 
   struct Taken {
-    double mean = 0;     // slots
-    double full = 0;     // chance that all are
-    double release = 0;  // of one that is taken, a time
+    double mean = 0;     // slots taken
+    double full = 0;     // probability that all are taken
+    double release = 0;  // rate at which a taken slot is released
   };
   Taken taken(double wait) const {
     Taken t;
@@ -168,8 +171,8 @@ class SlotTurns {
     t.full = normal_above((slots_ - 0.5 - t.mean) / std::sqrt(std::max(variance, 1e-12)));
     return t;
   }
-  // The wait of whoever comes first that leaves as many slots taken as make it wait so long; and
-  // what remains of it were everything even.
+  // Fixed point: the wait of an adapter's first request at which slot occupancy and wait agree.
+  // even_wait() is the same without fluctuations.
   double wait() const {
     return settle([this](const Taken& t, double wait) {
       return t.mean >= slots_ || t.full / (t.release * (slots_ - t.mean)) > wait;
@@ -178,7 +181,8 @@ class SlotTurns {
   double even_wait() const {
     return settle([this](const Taken& t, double) { return t.mean > slots_; });
   }
-  // Of all requests: who comes while its adapter waits has the rest of the wait before it.
+  // Returns the mean wait over all requests; one that arrives while its adapter waits has the rest
+  // of that wait.
   double mean(double wait) const {
     double sum = 0;
     for (const Turn& t : turns_) {
@@ -187,7 +191,8 @@ class SlotTurns {
     }
     return sum;
   }
-  // Share of the requests that begin a turn, and that wait.
+  // first() returns the share of requests that begin a turn; share() adds those that arrive during
+  // a wait.
   double first(double wait) const {
     double sum = 0;
     for (const Turn& t : turns_) sum += t.many * t.share / (1 + t.rate * (t.runs + wait));
@@ -205,8 +210,8 @@ class SlotTurns {
   struct Turn {
     double many = 1;
     double share = 0;
-    double rate = 0;  // requests that come
-    double runs = 1;  // until none is left
+    double rate = 0;  // rate of its requests
+    double runs = 1;  // time until none is left
   };
   template <class Longer>
   double settle(Longer longer) const {

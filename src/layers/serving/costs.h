@@ -1,4 +1,4 @@
-// What serving asks of the other layers, as small callables that plan hands in.
+// What serving needs from the other layers, as small callables that the caller provides.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace orrery::serving {
 
-// Of one kernel or of several in a row: the fields of compute's KernelCost.
+// The cost of one kernel or of several in sequence; same fields as compute's KernelCost.
 struct ServingOpCost {
   Seconds time;
   Seconds clocked;
@@ -32,7 +32,7 @@ struct ServingOpCost {
   }
 };
 
-// Work under the device's power limit: how long it takes, waiting included, and what it draws.
+// Work under the device's power limit: its time, including waiting, and its power.
 struct SettledWork {
   Seconds time;
   Watts power;

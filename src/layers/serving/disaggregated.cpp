@@ -12,13 +12,13 @@ namespace {
 constexpr int kHalvings = 60;
 
 struct PrefillRate {
-  Seconds prompt;      // from its start to its first token
-  PerSecond requests;  // of one replica
+  Seconds prompt;      // from the prompt's start to its first token
+  PerSecond requests;  // per replica
   Watts power;
 };
 
-// Short prompts that wait share a step, up to the engine's budget. An engine's prompts take longer
-// than the model's by the factor that its tests showed.
+// Waiting short prompts share a step, up to the engine's token budget. An engine's prompts take
+// longer than the model's by the fitted factor `prompt_wait`.
 PrefillRate prefill_rate(const DisaggregatedPool& pool, const RequestShape& r) {
   const Replica& replica = pool.replica;
   const double chunks = std::ceil(r.input / replica.limits.token_budget);
@@ -68,7 +68,8 @@ DisaggregatedPoint disaggregated_loop(const DisaggregatedPool& prefill,
     return rate.prompt.base() + queue + p.transfer.base();
   };
   double low = 0;
-  // Who finds no place to decode has no first token either: decode replicas hand it out.
+  // A request without a place to decode has no first token either, because decode replicas deliver
+  // it.
   double high = std::min(concurrency, decode.replicas * most_running(decode.replica, r));
   for (int i = 0; i < kHalvings; ++i) {
     const double b = (low + high) / 2;
@@ -83,7 +84,7 @@ DisaggregatedPoint disaggregated_loop(const DisaggregatedPool& prefill,
   p.decode_power = step.power;
   const engines::ServingTuning& tuning = prefill.replica.tuning;
   const Seconds overhead = around_first_token(prefill.replica);
-  // What an engine's prompts take beyond the model's, they take on replicas of their own too.
+  // The factor by which an engine's prompts take longer applies on separate replicas too.
   p.ttft = max(Seconds(first(p.requests.base())) + rate.prompt * (tuning.prompt_wait - 1),
                Seconds((concurrency - low) / std::max(1e-9, p.requests.base()))) +
            overhead;

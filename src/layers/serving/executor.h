@@ -1,9 +1,10 @@
-// The port through which planned iterations are executed: "run this batch".
+// The port that executes planned iterations: "run this batch".
 //
-// run() is called with one batch at a time, in order, from one thread; it returns how long that
-// took, in seconds of the driver's clock. The simulated executor (StepExecutor) asks a StepClock
-// and cannot fail. A live one (`orrery probe policy`, which hands batches to a process over a pipe)
-// may take any time; where it dies the run ends and says so: a batch is never run twice.
+// run() is called with one batch at a time, in order, from one thread. It returns how long the
+// batch took, in seconds of the driver's clock. The simulated executor (StepExecutor) asks a
+// StepClock and cannot fail. A live one (`orrery probe policy`, which passes batches to a process
+// over a pipe) may take any time. If it dies, the run ends and reports that: a batch is never run
+// twice.
 #pragma once
 
 #include "layers/serving/step_clock.h"
@@ -20,7 +21,7 @@ class StepExecutor : public Executor {
  public:
   explicit StepExecutor(StepClock& clock) : clock_(clock) {}
   double run(const engines::Batch& batch) override { return clock_.time(batch.sums).base(); }
-  // The same batch, `steps` iterations later.
+  // Runs the same batch again, `steps` iterations later.
   double repeat(const engines::Batch& batch, int steps) {
     engines::StepSums later = batch.sums;
     later.decode_keys += static_cast<double>(later.decoding) * steps;

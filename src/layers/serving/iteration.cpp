@@ -11,16 +11,16 @@ namespace orrery::serving {
 namespace {
 
 constexpr double kWide = 2;  // bytes of an activation
-// Eight-bit checkpoints of models with more experts to a token than this (DeepSeek, Qwen3) have a
-// scale for every block, so that a kernel quantises the activations before each product; those of
-// others (Llama, Mixtral) have one a tensor, known beforehand.
+// Eight-bit checkpoints of models with more experts per token than this (DeepSeek, Qwen3) have one
+// scale per block, so a kernel quantises the activations before each product. Other models' (Llama,
+// Mixtral) have one scale per tensor, known beforehand.
 constexpr int kTensorScaled = 2;
 
 struct Layer {
   const catalog::ModelShape& model;
   const ServingSplit& split;
   const ServingPrecision& precision;
-  // Of one attention rank.
+  // Decoding requests of one attention rank.
   double decoding = 0;
   double prompts = 0;
   const Iteration& iteration;
@@ -45,7 +45,7 @@ struct Layer {
     }
     kernel(workload::Gemm{.m = rows, .n = columns, .k = depth, .dtype = dtype, .groups = groups});
   }
-  // On weights of the model that a quantiser has been over: projections, MLPs, experts.
+  // A product with quantised weights: projections, MLPs, experts.
   void weighted(double rows, double columns, double depth, catalog::Dtype dtype,
                 double groups = 1) {
     product(rows, columns, depth, dtype, groups);
@@ -53,7 +53,7 @@ struct Layer {
       std::get<workload::Gemm>(out.kernels.back()).stored = kInt4Stored;
     }
   }
-  void pass(double read, double written) {  // elements in 16 bits
+  void pass(double read, double written) {  // counted in elements of 16 bits
     kernel(workload::MemoryPass{.read = Bytes(kWide * read), .written = Bytes(kWide * written)});
   }
   void all_reduce(int ranks) {
@@ -95,7 +95,7 @@ void add_grouped_query(Layer& l, double window) {
   const catalog::ModelShape& m = l.model;
   const double tp = l.split.tp;
   const double heads = m.heads / tp;
-  const double kv_heads = std::max(1.0, m.kv_heads / tp);  // replicated where tp exceeds them
+  const double kv_heads = std::max(1.0, m.kv_heads / tp);  // replicated if tp exceeds them
   const double q_width = heads * m.head_dim;
   const double kv_width = kv_heads * m.head_dim;
   const double rows = l.tokens();
@@ -126,16 +126,17 @@ void add_latent(Layer& l) {
   if (m.q_lora_rank <= 0) l.weighted(rows, heads * q_dim, m.hidden, d);
   l.pass(rows * (heads * q_dim + latent), rows * (heads * q_dim + latent));
 
-  // Decode multiplies the query into the latent's space and the result out of it, head by head.
+  // Decode multiplies the query into the latent space and the result out of it, head by head.
   const double decode_rows = l.decoding * l.iteration.tokens_per_step;
   l.part = WorkPart::decode;
-  // A batched product over heads streams their weights as one wide product does.
+  // A batched product over heads reads their weights at the same rate as one wide product.
   l.product(decode_rows, heads * m.kv_lora_rank, m.qk_nope_dim, catalog::Dtype::bf16);
   workload::Attention decode = decode_kernel(l);
   decode.q_heads = heads;
   decode.qk_dim = latent;
   decode.v_dim = m.kv_lora_rank;
-  // Keys and values are one latent, read once: the share of the two widths that is traffic.
+  // Keys and values are a single latent, read once: this is the share of their two widths that is
+  // read.
   decode.kv_heads = latent / (latent + m.kv_lora_rank);
   l.product(decode_rows, heads * m.v_head_dim, m.kv_lora_rank, catalog::Dtype::bf16);
 
@@ -159,14 +160,14 @@ void add_mlp(Layer& l, double width, double tp) {
   l.weighted(rows, l.model.hidden, width / tp, l.precision.products);
 }
 
-// Tokens choose their experts evenly: ranks that draw more than the mean of a step are not waited
-// for here. Rows of models that a fit has not seen lie nearer without that wait.
+// Tokens are spread evenly over experts: a rank with more than the mean in some step does not delay
+// the others here. Without that delay, models outside the fit are predicted more accurately.
 void add_experts(Layer& l) {
   const catalog::ModelShape& m = l.model;
-  const double all_tokens = l.tokens() * l.split.attention_dp;  // the experts serve every rank
+  const double all_tokens = l.tokens() * l.split.attention_dp;  // experts serve all attention ranks
   const double local = m.experts / static_cast<double>(l.split.ep);
   const double pairs = all_tokens * m.top_k / l.split.ep;
-  // Group sizes are at least a row, and a grouped kernel stays one for a single expert.
+  // A group has at least one row; a grouped kernel is used even for a single expert.
   const double missed = math::pow(1 - m.top_k / static_cast<double>(m.experts), all_tokens);
   const double touched = std::clamp(local * (1 - missed), 1.0, std::max(1.0, pairs));
   const double groups = std::max(touched, 1 + 1e-9);
@@ -185,9 +186,9 @@ void add_experts(Layer& l) {
   }
 }
 
-// Tokens go to the devices of their experts and come back, or the partial sums are added. A token
-// goes once to each rank that has an expert of it, in the experts' format, and its sum comes back
-// in 16 bits.
+// Tokens go to the devices of their experts and come back, or partial sums are added. A token is
+// sent once to each rank that has one of its experts, in the experts' format, and its sum comes
+// back in 16 bits.
 void add_expert_messages(Layer& l) {
   const int ranks = l.split.tp * l.split.attention_dp;
   if (l.split.attention_dp <= 1) return l.all_reduce(ranks);
@@ -205,9 +206,9 @@ void add_norms(Layer& l) {
   for (int i = 0; i < 2; ++i) l.pass(2 * elements, 2 * elements);  // residual and norm
 }
 
-// A gated delta or Mamba layer: queries, keys, values and gates in one product, the state of every
-// decoding request read and written whole. Widths as in Qwen3-Next and Mamba-2: values twice the
-// model's width, 128 elements of state for each, in 32 bits.
+// A gated delta or Mamba layer: queries, keys, values and gates in one product; the state of every
+// decoding request is read and written whole. Widths are as in Qwen3-Next and Mamba-2: values are
+// twice the model's width, with 128 elements of 32-bit state each.
 void add_state(Layer& l) {
   const double width = state_width(l.model) / l.split.tp;
   const double rows = l.tokens();
@@ -239,7 +240,7 @@ void add_ends(Layer& l) {
   const double sampled = l.decoding * l.iteration.tokens_per_step + l.prompts;
   l.part = WorkPart::sampled;
   l.product(sampled, m.vocab / l.split.tp, m.hidden, catalog::Dtype::bf16);
-  l.pass(2 * sampled * m.vocab, sampled * m.vocab);  // logits in 32 bits, sampled
+  l.pass(2 * sampled * m.vocab, sampled * m.vocab);  // 32-bit logits, sampled
 }
 
 }  // namespace

@@ -75,9 +75,9 @@ catalog::ModelShape small_experts() {
           .v_head_dim = 8};
 }
 
-// 6 requests decode and two chunks of 10 tokens are prefilled: 26 tokens, half of all heads and of
-// the MLP here, half of the layers in a stage.
-TEST(Iteration, OfADenseModelIsWorkedByHand) {
+// 6 requests decode and two chunks of 10 tokens are prefilled: 26 tokens; this device has half of
+// all heads and of the MLP, and its stage half of the layers.
+TEST(Iteration, dense_model_iteration_matches_hand_calculation) {
   const IterationWork work = iteration_work(
       small_dense(), {.tp = 2, .pp = 2}, {},
       {.decoding = 6, .context = 40, .prompts = 2, .prompt_tokens = 10, .prompt_cached = 30});
@@ -85,7 +85,7 @@ TEST(Iteration, OfADenseModelIsWorkedByHand) {
   EXPECT_EQ(
       kernels_of(work.groups[0]),
       (Lines{"t pass 6656 6656", "t pass 6656 6656",  // two norms: 2 x 26 x 64 of 2 bytes
-             "t product 26 x 96 x 64, 2 bytes",       // 4 heads of 16, and one of keys, values
+             "t product 26 x 96 x 64, 2 bytes",       // 4 query heads of 16, one KV head
              "t pass 4992 4992",
              "d attention 6 of 1 over 40, heads 4 and 1, 16 and 16, window 0, 2 bytes",
              "p attention 2 of 10 over 40, heads 4 and 1, 16 and 16, causal, window 0, 2 bytes",
@@ -101,7 +101,7 @@ TEST(Iteration, OfADenseModelIsWorkedByHand) {
   EXPECT_EQ(work.groups[1].repeats, 1);
 }
 
-TEST(Iteration, OneRankSendsNothingAndNobodyThereComputesNothing) {
+TEST(Iteration, single_rank_sends_nothing_and_empty_step_computes_nothing) {
   const IterationWork work =
       iteration_work(small_dense(), {}, {.kv = catalog::Dtype::fp8}, {.decoding = 3, .context = 9});
   const Lines lines = kernels_of(work.groups[0]);
@@ -111,15 +111,15 @@ TEST(Iteration, OneRankSendsNothingAndNobodyThereComputesNothing) {
   const IterationWork prompts =
       iteration_work(small_dense(), {.tp = 4}, {}, {.prompts = 1, .prompt_tokens = 5});
   EXPECT_EQ(kernels_of(prompts.groups[0]).size(), 9u) << "no attention of decoding requests";
-  // Four ranks share two heads of keys: each has one, 2 heads of queries and 2 x 16 beside them.
+  // Four ranks share two KV heads, so each has a copy of one: 2 query heads, and 2 x 16 for keys
+  // and values.
   EXPECT_EQ(kernels_of(prompts.groups[0])[2], "t product 5 x 64 x 64, 2 bytes");
   EXPECT_EQ(messages_of(prompts.groups[0])[0], "all_reduce 640 among 4 of 4");
   EXPECT_EQ(kernels_of(prompts.groups[1])[0], "s product 1 x 25 x 64, 2 bytes");
 }
 
-// Two ranks of attention, two experts' ranks: each rank has 4 requests of 2 tokens and a chunk
-// of 6.
-TEST(Iteration, OfALatentModelWithExpertsIsWorkedByHand) {
+// Two attention ranks and two expert ranks: each rank has 4 requests of 2 tokens and a chunk of 6.
+TEST(Iteration, latent_expert_model_iteration_matches_hand_calculation) {
   const IterationWork work =
       iteration_work(small_experts(), {.tp = 2, .attention_dp = 2, .ep = 2},
                      {.experts = catalog::Dtype::fp8, .kv = catalog::Dtype::fp8},
@@ -133,10 +133,10 @@ TEST(Iteration, OfALatentModelWithExpertsIsWorkedByHand) {
   const Lines mixing{
       "t pass 1792 1792",
       "t pass 1792 1792",                 // 14 tokens
-      "t product 14 x 44 x 32, 2 bytes",  // rank of the query, of the latent, and 4 of rope
+      "t product 14 x 44 x 32, 2 bytes",  // query latent, KV latent, and 4 for rope
       "t product 14 x 24 x 16, 2 bytes",  // 2 heads of 12
       "t pass 1456 1456",
-      "d product 8 x 48 x 8, 2 bytes",   // into the latent's space, 2 heads of 24
+      "d product 8 x 48 x 8, 2 bytes",   // into the latent space, 2 heads of 24
       "d product 8 x 16 x 24, 2 bytes",  // and out of it
       "p product 6 x 32 x 24, 2 bytes",  // keys and values of 2 heads
       "d attention 4 of 2 over 50, heads 2 and 0.53846, 28 and 24, causal, window 0, 1 bytes",
@@ -149,18 +149,18 @@ TEST(Iteration, OfALatentModelWithExpertsIsWorkedByHand) {
   EXPECT_EQ(work.groups[0].repeats, 1);
   EXPECT_EQ(messages_of(work.groups[0]),
             (Lines{"all_reduce 896 among 2 of 2", "all_reduce 896 among 2 of 2"}));
-  // 28 tokens of both ranks choose 4 experts each; 56 of the pairs are of the 4 experts here.
+  // 28 tokens of both ranks choose 4 experts each; 56 of these pairs go to the 4 experts here.
   Lines routed = mixing;
   routed.insert(routed.end(),
-                {"t product 14 x 8 x 32, 2 bytes",  // the router, of its own tokens
-                 "tx pass 3584 1792",               // 16 bits to 8 before the product
+                {"t product 14 x 8 x 32, 2 bytes",  // the router, for this rank's tokens
+                 "tx pass 3584 1792",               // from 16 bits to 8 before the product
                  "tx product 14 x 12 x 32, 1 bytes, 4 groups", "tx pass 1344 672",
                  "tx pass 672 336", "tx product 14 x 32 x 6, 1 bytes, 4 groups", "t pass 3584 896",
                  "t product 14 x 12 x 32, 2 bytes", "t pass 336 168",  // the shared expert
                  "t product 14 x 32 x 6, 2 bytes"});
   EXPECT_EQ(kernels_of(work.groups[1]), routed);
   EXPECT_EQ(work.groups[1].repeats, 2);
-  // A token goes to 2 (1 - 1/2^4) = 1.875 ranks, in 8 bits there and 16 back.
+  // A token goes to 2 (1 - 1/2^4) = 1.875 ranks, in 8 bits on the way there and 16 on the way back.
   EXPECT_EQ(messages_of(work.groups[1]),
             (Lines{"all_reduce 896 among 2 of 2", "all_to_all 420 among 4 of 4",
                    "all_to_all 840 among 4 of 4"}));
@@ -168,8 +168,8 @@ TEST(Iteration, OfALatentModelWithExpertsIsWorkedByHand) {
             (Lines{"s product 9 x 32 x 32, 2 bytes", "s pass 2304 1152"}));
 }
 
-// One token chooses 4 of 8 experts; a second misses half of them again.
-TEST(Iteration, FewTokensTouchFewExpertsByHand) {
+// One token uses 4 of 8 experts; a second leaves half of the rest unused.
+TEST(Iteration, few_tokens_use_few_experts_by_hand) {
   const auto groups = [](double tokens) {
     const IterationWork work = iteration_work(small_experts(), {}, {}, {.decoding = tokens});
     for (const workload::Operation& op : work.groups[1].kernels) {
@@ -185,8 +185,8 @@ TEST(Iteration, FewTokensTouchFewExpertsByHand) {
   EXPECT_NEAR(groups(3).second, 12 / 7.0, 1e-9);
 }
 
-// Without ranks of attention the experts' sums are added among all of the replica.
-TEST(Iteration, ExpertsOfOneRankOfAttentionAddTheirSums) {
+// With a single attention rank the experts' sums are added over all devices of the replica.
+TEST(Iteration, experts_of_one_attention_rank_add_their_sums) {
   catalog::ModelShape m = small_experts();
   m.q_lora_rank = 0;
   m.shared_experts = 2;
@@ -198,7 +198,7 @@ TEST(Iteration, ExpertsOfOneRankOfAttentionAddTheirSums) {
             (Lines{"all_reduce 256 among 2 of 2", "all_reduce 256 among 2 of 2"}));
   EXPECT_EQ(lines[2], "t product 4 x 28 x 32, 2 bytes") << "the latent alone";
   EXPECT_EQ(lines[3], "t product 4 x 24 x 32, 2 bytes") << "a plain query";
-  // The last three: two shared experts of 10, half of each here, no gate.
+  // The last three: two shared experts of 10, half of each on this device, ungated.
   EXPECT_EQ(lines[lines.size() - 3], "t product 4 x 10 x 32, 2 bytes");
   EXPECT_EQ(lines[lines.size() - 2], "t pass 80 80");
   EXPECT_EQ(lines[lines.size() - 1], "t product 4 x 32 x 10, 2 bytes");
@@ -209,8 +209,8 @@ TEST(Iteration, ExpertsOfOneRankOfAttentionAddTheirSums) {
   EXPECT_EQ((ServingSplit{.tp = 4, .pp = 3, .attention_dp = 2}).devices(), 24);
 }
 
-// A scale for every block where a token has more than two experts; for a tensor where it has two.
-TEST(Iteration, EightBitProductsOfBlockScalesQuantiseTheirInput) {
+// One scale per block if a token has more than two experts; per tensor if it has two.
+TEST(Iteration, eight_bit_products_with_block_scales_quantise_their_input) {
   catalog::ModelShape m = small_experts();
   const ServingPrecision eight{.products = catalog::Dtype::fp8, .experts = catalog::Dtype::fp8};
   const Lines blocks = kernels_of(iteration_work(m, {}, eight, {.decoding = 5}).groups[0]);
@@ -223,8 +223,8 @@ TEST(Iteration, EightBitProductsOfBlockScalesQuantiseTheirInput) {
   EXPECT_EQ(kernels_of(iteration_work(m, {}, eight, {.decoding = 5}).groups[0]), blocks);
 }
 
-// Of 12 layers three have a state, three see all keys and six a window of 20.
-TEST(Iteration, WindowsAndStatesHaveTheirOwnLayers) {
+// 12 layers: three have a state, three have full attention and six a window of 20.
+TEST(Iteration, windowed_and_state_layers_are_counted_separately) {
   catalog::ModelShape m = small_dense();
   m.layers = 12;
   m.sliding_window = 20;
@@ -240,8 +240,8 @@ TEST(Iteration, WindowsAndStatesHaveTheirOwnLayers) {
             "d attention 5 of 1 over 70, heads 4 and 1, 16 and 16, window 0, 2 bytes");
   EXPECT_EQ(kernels_of(work.groups[1])[4],
             "d attention 5 of 1 over 70, heads 4 and 1, 16 and 16, window 20, 2 bytes");
-  // Twice the model's width, half of it here: 64; inputs 2.5 widths; 128 elements of 4 bytes each
-  // for every value of the 5 that decode.
+  // Twice the model's width, half of it here: 64; inputs of 2.5 widths; 128 elements of 4 bytes for
+  // every value of the 5 decoding requests.
   EXPECT_EQ(kernels_of(work.groups[2]),
             (Lines{"t pass 2048 2048", "t pass 2048 2048", "t product 8 x 160 x 64, 2 bytes",
                    "t pass 2560 2560", "d pass 163840 163840", "t product 8 x 64 x 64, 2 bytes",
@@ -249,7 +249,7 @@ TEST(Iteration, WindowsAndStatesHaveTheirOwnLayers) {
                    "t product 8 x 64 x 48, 2 bytes"}));
   EXPECT_EQ(messages_of(work.groups[2]),
             (Lines{"all_reduce 1024 among 2 of 2", "all_reduce 1024 among 2 of 2"}));
-  // With three tokens checked at once the state is passed over three times.
+  // With three tokens checked at once the state is read and written three times.
   const IterationWork checked =
       iteration_work(m, {.tp = 2}, {}, {.decoding = 5, .context = 70, .tokens_per_step = 3});
   EXPECT_EQ(kernels_of(checked.groups[2])[4], "d pass 491520 491520");

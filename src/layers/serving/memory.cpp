@@ -8,14 +8,14 @@
 namespace orrery::serving {
 namespace {
 
-// Block scales of 8- and 4-bit weights: one 4-byte scale for 128 x 128, or one byte for 16
-// elements.
+// Block scales of 8- and 4-bit weights: one 4-byte scale per 128 x 128 elements, or one byte per
+// 16.
 double stored_bytes(const ServingPrecision& precision, catalog::Dtype d) {
   if (precision.weights_only) return kInt4Stored;
   return d == catalog::Dtype::fp4 ? bytes_per_element(d) + 1.0 / 16 : bytes_per_element(d);
 }
 
-// Live activations of one token, in multiples of the widest tensors around it.
+// Live activations per token, as multiples of the widest tensors at that point.
 constexpr double kLiveHidden = 4;
 
 Bytes activation_peak(const catalog::ModelShape& m, const ServingSplit& split, double tokens) {
@@ -30,7 +30,7 @@ Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
   const workload::ParameterCount p = workload::count_parameters(m);
   const double moe_layers = workload::moe_layer_count(m);
   const double dense_layers = workload::dense_layer_count(m);
-  // p.attention is the mean over all layers, of scans whose shape is known too.
+  // p.attention is the mean over all layers, which includes scans of known shape.
   const double state_layer =
       m.scan_is_modelled() ? 0 : (kStateInputs + 1) * state_width(m) * m.hidden;
   const double mixing = m.layers * p.attention + m.state_space_layers * state_layer;
@@ -45,7 +45,8 @@ Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
       (mixing_bytes + mlps * stored_bytes(precision, precision.products)) / split.tp +
       shared_over_all / (split.ep * split.expert_tp()) * stored_bytes(precision, precision.experts);
   const double wide = moe_layers * p.router + (p.embedding + p.output_head) / split.tp;
-  // The ends stay in 16 bits; a pipeline spreads layers, and its fullest stage holds an end.
+  // The ends stay in 16 bits. A pipeline divides the layers, and its fullest stage holds one of the
+  // ends.
   return Bytes(products / split.pp + 2 * wide / split.pp);
 }
 
@@ -59,7 +60,7 @@ ServingMemory serving_memory(const catalog::ModelShape& m, const ServingSplit& s
   memory.reserve = engine.reserve;
   memory.limit = device_memory * engine.memory_share;
   if (engine.kind == engines::EngineKind::tensorrt_llm) {
-    // Its share is of what is free once the model stands.
+    // The engine's share applies to what is free once the model is loaded.
     const Bytes used = memory.weights + memory.activations + memory.adapters + memory.reserve;
     memory.limit = used + max(Bytes(0), device_memory - used) * engine.memory_share;
   }

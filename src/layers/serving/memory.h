@@ -1,14 +1,14 @@
-// Does a model fit for serving, and how many tokens of cache are left.
+// Whether a model fits for serving, and how many cache tokens are left.
 //
-//   blocks = floor((share * memory - weights - activations - adapters - reserve) / (block * KV
-//   bytes
-//            a token))
-// per device (layers with a state in place of attention have no keys; their states, one a request,
-// are not counted): weights of its tp, pp and expert share; KV heads are split over tp and
-// replicated beyond them (TensorRT-LLM takes its share of what the model leaves free instead);
-// MLA's latent is not split over tp. Activations peak with the token budget. A real engine measures
-// this at start: where its num_gpu_blocks is known, give it, because a wrong count is the largest
-// single error in serving (a tenth of the memory moved TTFT by 20 % in one published run).
+//   blocks = floor((share * memory - weights - activations - adapters - reserve)
+//                  / (block * KV bytes per token))
+// per device, with the weights of its tp, pp and expert share. Layers with a state instead of
+// attention have no keys; their states, one per request, are not counted. KV heads are split over
+// tp, and replicated beyond them; MLA's latent is not split over tp. (TensorRT-LLM applies its
+// share to the memory that the model leaves free.) Activations peak with the token budget. A real
+// engine measures this at start: if its num_gpu_blocks is known, give it, because a wrong count is
+// the largest single error in serving (a tenth of the memory changed TTFT by 20 % in one published
+// run).
 #pragma once
 
 #include <optional>
@@ -21,18 +21,18 @@
 namespace orrery::serving {
 
 struct ServingMemory {
-  Bytes limit;  // what the engine lets itself use of one device
+  Bytes limit;  // maximum that the engine uses of one device
   Bytes weights;
   Bytes activations;
   Bytes adapters;  // all slots
   Bytes reserve;
-  Bytes kv_per_token;    // of one device, all its layers
-  double blocks = 0;     // of one attention rank
-  double kv_tokens = 0;  // of the replica
-  bool fits = false;     // at least one request of `least_tokens`
+  Bytes kv_per_token;    // per device, for all its layers
+  double blocks = 0;     // per attention rank
+  double kv_tokens = 0;  // per replica
+  bool fits = false;     // room for at least one request of `least_tokens`
 
   Bytes kv() const { return limit - weights - activations - adapters - reserve; }
-  // Requests of this many tokens that the cache holds at once.
+  // Returns how many requests of this many tokens the cache holds at once.
   double requests(double tokens_each) const {
     return tokens_each > 0 ? kv_tokens / tokens_each : 0;
   }
@@ -41,15 +41,15 @@ struct ServingMemory {
 struct ServingMemoryOptions {
   engines::EngineLimits limits;
   double least_tokens = 2048;
-  std::optional<double> blocks;  // num_gpu_blocks as the engine printed it
-  Bytes adapters = Bytes(0);     // that slots of a device keep
+  std::optional<double> blocks;  // num_gpu_blocks as printed by the engine
+  Bytes adapters = Bytes(0);     // reserved for adapter slots on a device
 };
 
 ServingMemory serving_memory(const catalog::ModelShape& model, const ServingSplit& split,
                              const ServingPrecision& precision, const engines::Engine& engine,
                              Bytes device_memory, const ServingMemoryOptions& options);
 
-// Weights of one device.
+// Returns the bytes of weights on one device.
 Bytes serving_weights(const catalog::ModelShape& model, const ServingSplit& split,
                       const ServingPrecision& precision);
 

@@ -1,4 +1,4 @@
-// Weights and cache of a replica, in bytes worked out by hand.
+// Weights and cache of a replica in bytes, worked out by hand.
 #include "layers/serving/memory.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace orrery::serving {
 namespace {
 
-// Attention 64 x 16 x (16 + 4) = 20,480; MLP 3 x 64 x 96 = 18,432; an end 6,400.
+// Attention 64 x 16 x (16 + 4) = 20,480; MLP 3 x 64 x 96 = 18,432; embedding or head 6,400.
 catalog::ModelShape dense_shape() {
   return {.id = "dense",
           .layers = 4,
@@ -20,8 +20,8 @@ catalog::ModelShape dense_shape() {
           .vocab = 100};
 }
 
-// The same attention; three of four layers have 8 experts of 3 x 64 x 12 = 2,304, one shared of
-// 3 x 64 x 20 = 3,840 and a router of 512.
+// The same attention; three of four layers have 8 experts of 3 x 64 x 12 = 2,304, one shared expert
+// of 3 x 64 x 20 = 3,840 and a router of 512.
 catalog::ModelShape routed_shape() {
   catalog::ModelShape m = dense_shape();
   m.experts = 8;
@@ -33,26 +33,27 @@ catalog::ModelShape routed_shape() {
   return m;
 }
 
-TEST(ServingWeights, OfADenseModelByHand) {
+TEST(ServingWeights, dense_model_weights_match_hand_calculation) {
   const double layers = 4 * (20480.0 + 18432);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {}, {}).base(), 2 * layers + 2 * 12800.0);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {.tp = 2}, {}).base(), layers + 12800.0);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {.tp = 2, .pp = 2}, {}).base(),
                    (layers + 12800) / 2);
-  // The ends stay in 16 bits; four bits bring a byte of scale for 16 weights.
+  // Embedding and head stay in 16 bits; 4-bit weights have a byte of scale per 16 weights.
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {}, {.products = catalog::Dtype::fp8}).base(),
                    layers + 2 * 12800.0);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {}, {.products = catalog::Dtype::fp4}).base(),
                    layers * (0.5 + 1.0 / 16) + 2 * 12800.0);
 }
 
-TEST(ServingWeights, OfExpertsByHand) {
+TEST(ServingWeights, expert_weights_match_hand_calculation) {
   const double over_tp = 4 * 20480.0 + 18432 + 3 * 3840;
   const double experts = 3 * 8 * 2304.0;
   const double router = 3 * 512.0;
   EXPECT_DOUBLE_EQ(serving_weights(routed_shape(), {}, {}).base(),
                    2 * (over_tp + experts + router + 12800));
-  // Four ranks: experts over all of them, attention and the shared expert over tp, routers whole.
+  // Four ranks: experts are split over all of them, attention and the shared expert over tp;
+  // routers are copied.
   EXPECT_DOUBLE_EQ(serving_weights(routed_shape(), {.tp = 2, .attention_dp = 2, .ep = 4},
                                    {.experts = catalog::Dtype::fp8})
                        .base(),
@@ -62,7 +63,7 @@ TEST(ServingWeights, OfExpertsByHand) {
 }
 
 // Three of four layers have a state: no keys in those, and their weights are 3.5 widths of 128.
-TEST(ServingWeights, LayersWithAStateHaveNoKeys) {
+TEST(ServingWeights, layers_with_a_state_have_no_keys) {
   catalog::ModelShape m = dense_shape();
   m.state_space_layers = 3;
   const double layers = 20480 + 3 * (3.5 * 128 * 64) + 4 * 18432.0;
@@ -71,8 +72,8 @@ TEST(ServingWeights, LayersWithAStateHaveNoKeys) {
   EXPECT_DOUBLE_EQ(memory.kv_per_token.base(), 2 * 2 * 16 * 2.0);
 }
 
-// A scan whose shape is known: 64 (3 x 4 x 8 + 2 x 2 x 16 + 4) a layer.
-TEST(ServingWeights, AKnownScanHasItsOwnWeights) {
+// A scan of known shape: 64 (3 x 4 x 8 + 2 x 2 x 16 + 4) per layer.
+TEST(ServingWeights, scan_of_known_shape_has_its_own_weights) {
   catalog::ModelShape m = dense_shape();
   m.state_space_layers = 3;
   m.scan_heads = 4;
@@ -83,8 +84,8 @@ TEST(ServingWeights, AKnownScanHasItsOwnWeights) {
   EXPECT_NEAR(serving_weights(m, {}, {}).base(), 2 * (layers + 12800), 1e-6);
 }
 
-// 512 bytes of keys and values a token; what is left of 90 % of 10 MB in blocks of 16.
-TEST(ServingCache, HoldsWhatIsLeftByHand) {
+// 512 bytes of keys and values per token; what is left of 90 % of 10 MB, in blocks of 16.
+TEST(ServingCache, cache_holds_what_is_left) {
   const engines::Engine engine{.memory_share = 0.9, .block_tokens = 16, .reserve = bytes(1e6)};
   const ServingMemoryOptions options{.limits = {.token_budget = 100}};
   const ServingMemory m = serving_memory(dense_shape(), {}, {}, engine, bytes(10e6), options);
@@ -101,8 +102,8 @@ TEST(ServingCache, HoldsWhatIsLeftByHand) {
   EXPECT_EQ(m.requests(0), 0);
 }
 
-// Its share is of what the model leaves free, and it leaves none where there is none.
-TEST(ServingCache, TensorrtTakesItsShareOfWhatIsFree) {
+// The share applies to what the model leaves free; if the model leaves nothing, there is no cache.
+TEST(ServingCache, tensorrt_takes_its_share_of_free_memory) {
   const engines::Engine engine{
       .kind = engines::EngineKind::tensorrt_llm, .memory_share = 0.9, .reserve = bytes(1e6)};
   const ServingMemoryOptions options{.limits = {.token_budget = 100}};
@@ -115,7 +116,7 @@ TEST(ServingCache, TensorrtTakesItsShareOfWhatIsFree) {
   EXPECT_FALSE(none.fits);
 }
 
-TEST(ServingCache, SharesOfHeadsStagesAndRanks) {
+TEST(ServingCache, cache_is_divided_over_heads_stages_and_ranks) {
   const engines::Engine engine;
   const auto of = [&](const ServingSplit& split, catalog::Dtype kv = catalog::Dtype::bf16) {
     return serving_memory(dense_shape(), split, {.kv = kv}, engine, gib(1), {.blocks = 10});
@@ -134,7 +135,7 @@ TEST(ServingCache, SharesOfHeadsStagesAndRanks) {
       << "every rank has the whole latent";
 }
 
-TEST(ServingCache, FitsWhereOneRequestOfTheLeastLengthDoes) {
+TEST(ServingCache, model_fits_if_one_shortest_request_does) {
   const engines::Engine engine;
   const auto fits = [&](double blocks) {
     return serving_memory(dense_shape(), {}, {}, engine, gib(1),
@@ -145,8 +146,8 @@ TEST(ServingCache, FitsWhereOneRequestOfTheLeastLengthDoes) {
   EXPECT_FALSE(fits(9));
 }
 
-// The widest tensors: of the MLP or of the experts that a token has, up, gate and down.
-TEST(ServingCache, ActivationsFollowTheWidestLayer) {
+// The widest tensors are those of the MLP, or of a token's experts: up, gate and down.
+TEST(ServingCache, activations_follow_the_widest_layer) {
   catalog::ModelShape m = routed_shape();
   const auto peak = [&](int tp) {
     return serving_memory(m, {.tp = tp}, {}, {}, gib(1), {.limits = {.token_budget = 10}})

@@ -11,28 +11,30 @@
 namespace orrery::serving {
 namespace {
 
-// 99th percentile of a standard normal, and of an exponential over its mean.
+// 99th percentile of a standard normal distribution, and of an exponential relative to its mean.
 constexpr double kNormal99 = 2.326;
 constexpr double kExponential99 = 4.605;
-// Of a wait between the two, in standard deviations above its mean.
+// 99th percentile of a wait between those two, in standard deviations above its mean.
 constexpr double kWait99 = 3;
-// A distribution of lengths is looked at so often, up to this many deviations to either side.
+// Points at which a distribution of lengths is evaluated, up to this many standard deviations to
+// either side.
 constexpr int kLengths = 25;
 constexpr double kLengthsReach = 3;
-// At most this many queries of a request are a decode (speculation checks a few at once).
+// A step with at most this many queries per request is a decode (speculation checks a few at once).
 constexpr double kCheckedQueries = 16;
-// Ranks that attend by themselves exchange tokens in every layer and so take the time of the
-// slowest of them: that which has the most keys, the most requests or the experts asked for most.
-// Steps of published tests, joined and apart, take a tenth longer than an even share on 8 to 48
-// ranks, half of that on four; a log of two ranks shows none of it.
+// Ranks that attend separately exchange tokens in every layer, so each layer takes as long as the
+// slowest rank: the one with the most keys, the most requests or the most requested experts. Steps
+// of published tests, both aggregated and disaggregated, take a tenth longer than an even share on
+// 8 to 48 ranks, and half of that on four; a log of two ranks shows none of it.
 constexpr double kSlowestRank = 1.15;
 constexpr double kRankDoubled = 0.05;
-// A search for capacity stops here; engines allow no more sequences than this by far.
+// A search for capacity stops here; engines allow far fewer sequences.
 constexpr double kMostConcurrency = 65536;
 
 double mean_context(const RequestShape& r) { return r.input + r.output / 2; }
 
-// Decoding requests and, when `prompts` > 0, one chunk of a prompt with half of it cached already.
+// Returns decoding requests and, if `prompts` > 0, one average chunk of a prompt with half of it
+// cached.
 Iteration iteration_of(const Replica& replica, const RequestShape& r, double running,
                        double prompts, double chunk, double cached) {
   return {.decoding = running / replica.split.pp,
@@ -47,7 +49,7 @@ Iteration iteration_of(const Replica& replica, const RequestShape& r, double run
 struct Chunks {
   double count = 1;
   double tokens = 0;
-  double cached = 0;  // before the mean chunk
+  double cached = 0;  // tokens cached before the mean chunk
 };
 
 Chunks chunks_of(const Replica& replica, const RequestShape& r) {
@@ -66,7 +68,7 @@ double most_in_cache(const Replica& replica, const RequestShape& r) {
   return std::max(1.0, replica.memory.requests(each));
 }
 
-// Requests that run at once.
+// Returns the number of requests that run at once.
 double running_of(const Replica& replica, const RequestShape& r, double concurrency,
                   ServingBound& bound) {
   double running = concurrency;
@@ -81,21 +83,22 @@ double running_of(const Replica& replica, const RequestShape& r, double concurre
   return running;
 }
 
-// Standard deviation of the logarithm of a length with this mean and 99th percentile.
+// Returns the standard deviation of the logarithm of a length with this mean and 99th percentile.
 double log_deviation(double mean, double p99) {
   if (p99 <= mean) return 0;
   const double inside = kNormal99 * kNormal99 - 2 * math::log(p99 / mean);
   return kNormal99 - std::sqrt(std::max(0.0, inside));
 }
 
-// Steps of an engine under steady arrivals.
+// The steps of an engine under steady arrivals.
 struct Steps {
   double mean = 0;  // seconds
   double variance = 0;
   double rho = 0;
-  double busy = 1;  // share of arrivals that find it computing
+  double busy = 1;  // share of arrivals that find the engine computing
 
-  double seen() const { return mean + variance / mean; }  // by an arrival: E[T^2] / E[T]
+  // Step length seen by an arrival: E[T^2] / E[T].
+  double seen() const { return mean + variance / mean; }
 };
 
 Steps steps_of(const ServingPoint& p, const RequestShape& r) {
@@ -108,11 +111,11 @@ Steps steps_of(const ServingPoint& p, const RequestShape& r) {
   return s;
 }
 
-// The 99th percentile over requests of the mean of their steps.
+// Returns the 99th percentile over requests of the mean of their steps.
 double step_mean_p99(const Steps& steps, const RequestShape& r) {
   const double deviation = log_deviation(r.output, r.output_p99);
   const double median = r.output / r.accepted_per_step * math::exp(-deviation * deviation / 2);
-  // Neighbouring steps are alike: a long one lets more prompts come.
+  // Neighbouring steps are correlated: during a long step more prompts arrive.
   const double variance = steps.variance * (1 + steps.rho) / (1 - steps.rho);
   const auto slower = [&](double level) {
     WeightedMean<double> share;
@@ -137,9 +140,9 @@ double step_mean_p99(const Steps& steps, const RequestShape& r) {
 }
 
 struct FirstToken {
-  Seconds wait;  // behind others, mean
+  Seconds wait;  // mean wait behind others
   Seconds wait_p99;
-  Seconds own;  // of the steps that carry it
+  Seconds own;  // time of the steps that carry it
   Seconds own_p99;
 };
 
@@ -155,7 +158,7 @@ void fill_percentiles(ServingPoint& p, const RequestShape& r, const FirstToken& 
   const double crowd = (slow_decode - p.decode.total).base() / (1 - steps.rho);
   p.tpot_p99 = p.tpot + Seconds(math::hypot(a_step, crowd) / r.accepted_per_step);
   const double more = std::max(0.0, r.output_p99 - r.output) * p.tpot.base();
-  // The steps of a long answer are many, and their mean is near the others'.
+  // A long answer has many steps, and their mean is close to that of other answers.
   const double slow = (more > 0 ? crowd : math::hypot(a_step, crowd)) / r.accepted_per_step;
   const Seconds mean = p.ttft + p.tpot * (r.output - 1);
   p.whole_p99 = mean + Seconds(math::hypot(until_first, math::hypot(more, slow * (r.output - 1))));
@@ -188,7 +191,7 @@ ServingOpCost kernel_with(const Replica& replica, const workload::Operation& op,
                           const ServingCosts& costs) {
   const engines::ServingTuning& t = replica.tuning;
   double factor = 1 - replica.engine.kernels_hidden;
-  // What was fitted is of 8- and 4-bit experts and caches; 16-bit ones run the vendor's kernels.
+  // The fits are of 8- and 4-bit experts and caches; 16-bit ones run the vendor's kernels.
   const auto narrow = [](catalog::Dtype d) { return bytes_per_element(d) < 2; };
   if (const auto* g = std::get_if<workload::Gemm>(&op)) {
     factor = !expert ? t.products : narrow(g->dtype) ? t.experts : 1.0;
@@ -217,11 +220,11 @@ double slowest_rank(int ranks) {
 
 StepTime settled_step(const Replica& replica, const ServingOpCost& kernels, Seconds messages,
                       double prompts, double sequences, const ServingCosts& costs) {
-  // A pipeline keeps one batch a stage in flight, so a token passes pp stages of this time.
+  // A pipeline keeps one batch per stage in flight, so a token passes pp stages of this time.
   const double stages = replica.split.pp;
   const engines::ServingTuning& tuning = replica.tuning;
   Seconds host = replica.engine.host_step + tuning.step;
-  // Each attention rank has a host process of its own.
+  // Each attention rank has its own host process.
   host += tuning.sequence * (sequences / replica.split.attention_dp);
   const Seconds small = (tuning.layer * replica.model.layers +
                          tuning.expert_layer * workload::moe_layer_count(replica.model) +
@@ -265,7 +268,8 @@ StepTime step_time(const Replica& replica, const Iteration& iteration, const Ser
 
 namespace {
 
-// All clients of a test start at once; the first burst is one of so many requests of each.
+// All clients of a test start at once; each client's first of `requests_per_client` requests is in
+// that burst.
 FirstToken after_burst(const Replica& replica, const RequestShape& r, const ServingPoint& p,
                        const Chunks& chunks) {
   const double others = std::max(0.0, p.running - 1);
@@ -278,7 +282,7 @@ FirstToken after_burst(const Replica& replica, const RequestShape& r, const Serv
   return first;
 }
 
-// Requests come one by one, to an engine that is computing or to an idle one.
+// Requests arrive one by one, at an engine that is computing or idle.
 FirstToken after_arrival(const Replica& replica, const RequestShape& r, const ServingPoint& p,
                          const ServingCosts& costs) {
   const Steps steps = steps_of(p, r);
@@ -292,20 +296,20 @@ FirstToken after_arrival(const Replica& replica, const RequestShape& r, const Se
   FirstToken first{.own = p.prefill, .own_p99 = p.prefill};
   if (r.input_p99 > r.input) first.own_p99 = alone(r.input_p99);
   const double count = chunks_of(replica, r).count;
-  // The steps that carry it advance the others too.
+  // The steps that carry it also advance the other requests.
   const double beside = std::max(0.0, (p.decode.total * count + p.prefill_adds - p.prefill).base());
   const double ahead = kAheadSteps * steps.mean;
   const double rest = steps.seen() / 2;
   const double prompts = steps.rho * steps.seen();
   first.wait = Seconds(steps.busy * (rest + prompts + beside + ahead));
-  // A rest is uniform within its step; the prompts beside vary as those of any step do.
+  // The remaining time is uniform within a step; the prompts beside it vary as in any step.
   const double spread =
       std::sqrt(steps.seen() * steps.seen() / 12 + steps.variance * (0.25 + steps.rho));
   first.wait_p99 = first.wait + Seconds(kWait99 * spread);
   return first;
 }
 
-// `runs` is how long a request does, once it has a slot for its adapter.
+// `runs` is the time of a request once it has a slot for its adapter.
 void add_slot_wait(FirstToken& first, const SlotUse& slots, Seconds runs) {
   if (slots.wait_p99 <= 0) return;
   const double late = (first.wait_p99 - first.wait).base();
@@ -314,8 +318,9 @@ void add_slot_wait(FirstToken& first, const SlotUse& slots, Seconds runs) {
   first.wait_p99 = first.wait + Seconds(math::hypot(late, slot));
 }
 
-// Who is counted in the concurrency: all clients of a closed loop, who decode or wait for a first
-// token; of steady arrivals those who decode, each of whom meets as many as there are on average.
+// Which requests the concurrency counts. clients: all clients of a closed loop, decoding or waiting
+// for a first token. decoding: under steady arrivals, the decoding requests; each meets the mean
+// number of others.
 enum class Counted { clients, decoding };
 
 ServingPoint point_of(const Replica& replica, const RequestShape& r, double concurrency,
@@ -325,7 +330,7 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   p.running = running_of(replica, r, concurrency, p.bound);
   if (counted == Counted::clients) p.running = running_with_slots(replica.adapters, p.running);
   const Chunks chunks = chunks_of(replica, r);
-  // Attention ranks prefill a prompt each in the same step.
+  // Each attention rank prefills one prompt in the same step.
   const double together = std::min<double>(replica.split.attention_dp, std::max(1.0, p.running));
   const auto step = [&](double running, double prompts) {
     return step_time(
@@ -348,14 +353,14 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   const Seconds around = around_first_token(replica);
   FirstToken first = r.requests_per_client > 0 ? after_burst(replica, r, p, chunks)
                                                : after_arrival(replica, r, p, costs);
-  // Clients who wait for a slot are among those who wait for others to end.
+  // Clients that wait for a slot are already counted among those that wait for others to end.
   if (counted == Counted::clients) slots.wait = 0;
   add_slot_wait(first, slots, first.own + p.tpot * (r.output - 1));
   const Seconds own = first.own + first.wait + around + p.tpot * (r.output - 1);
   const Seconds queue = own * ((concurrency - p.running) / p.running);
   first.wait += queue;
   first.wait_p99 += queue * kExponential99;
-  // Tests set how seldom a busy engine looks for requests; a service leaves it at every step.
+  // Tests configure how rarely a busy engine checks for requests; a service checks at every step.
   if (r.requests_per_client > 0) {
     first.wait +=
         p.prefill * (replica.tuning.prompt_wait - 1) + p.decode.total * replica.tuning.poll_steps;
@@ -419,8 +424,8 @@ StaticBatch static_batching(const Replica& replica, const RequestShape& r, doubl
   const double in_cache = replica.memory.requests(r.input + output_limit);
   const double batch =
       std::max(1.0, std::floor(std::min({concurrency, in_cache, replica.limits.max_sequences})));
-  // The longest of n outputs: H_n times the mean for exponential lengths (coefficient 1), the mean
-  // itself for equal ones, in proportion between.
+  // Mean of the longest of n outputs: H_n times the mean for exponential lengths (coefficient of
+  // variation 1), the mean itself for equal lengths, and linear in between.
   double harmonic = 0;
   for (int i = 1; i <= static_cast<int>(batch); ++i) harmonic += 1.0 / i;
   const double longest = std::min(output_limit, r.output * (1 + output_cv * (harmonic - 1)));

@@ -1,5 +1,5 @@
-// The closed forms of steady_state.h and disaggregated.h, worked out on a device whose steps are
-// simple: a millisecond of the host, 0.1 ms for a request that decodes, 1 us for a prompt's token.
+// The closed forms of steady_state.h and disaggregated.h, worked out on a device with simple steps:
+// a millisecond of host time, 0.1 ms per decoding request, 1 us per prompt token.
 #include "layers/serving/steady_state.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ ServingCosts simple_costs() {
   costs.collective = [](const workload::CollectiveCall& c) {
     return Seconds(c.bytes.base() > 0 ? 1e-5 : 0);
   };
-  // Watts tell which step it was: 300 and 1 for every microsecond of kernels.
+  // The power shows which step it was: 300 W plus 1 W per microsecond of kernels.
   costs.settle = [](const ServingOpCost& c, Seconds waiting) {
     return SettledWork{.time = c.time + waiting, .power = Watts(300 + c.time.base() * 1e6)};
   };
@@ -42,7 +42,7 @@ constexpr double kMs = 1e-3;
 
 // 11 clients: a step of 2.1 ms, prompts of three chunks that add 1 ms, 4 ms alone.
 //   TPOT = 2.1 + 1 x 10 / 100 = 2.2,  rho = 11 x 1 / 220 = 0.05
-TEST(ClosedLoop, ByHand) {
+TEST(ClosedLoop, closed_loop_matches_hand_calculation) {
   const RequestShape request{.input = 1000, .output = 100, .requests_per_client = 10};
   const ServingPoint p = closed_loop(simple_replica(), request, 11, simple_costs());
   EXPECT_NEAR(p.decode.total.base(), 2.1 * kMs, 1e-12);
@@ -50,7 +50,7 @@ TEST(ClosedLoop, ByHand) {
   EXPECT_NEAR(p.prefill_adds.base(), 1 * kMs, 1e-12);
   EXPECT_NEAR(p.tpot.base(), 2.2 * kMs, 1e-12);
   EXPECT_NEAR(p.prefill_share, 0.05, 1e-12);
-  // Half a step, the prompt that is in the way, and of the burst (10 + 1.2 - 1) / 2 for one of ten.
+  // Half a step, the prompt ahead, and for the burst (10 + 1.2 - 1) / 2 for one of ten requests.
   const double wait = (1.05 + 0.05 / (2 * 0.95) + 0.51) * kMs;
   EXPECT_NEAR(p.ttft.base(), (4 + 5) * kMs + wait, 1e-12);
   const double whole = (4 + 5 + 99 * 2.2) * kMs + wait;
@@ -60,13 +60,13 @@ TEST(ClosedLoop, ByHand) {
   EXPECT_EQ(p.bound, ServingBound::none);
   EXPECT_EQ(p.running, 11);
   EXPECT_NEAR(p.ttft_p99.base(), p.ttft.base() + 3.605 * wait, 1e-9) << "an exponential's";
-  // 1,400 W while it decodes (1,100 us of kernels), 333 us more with a chunk.
+  // 1,400 W while decoding (1,100 us of kernels), 333 us more with a chunk.
   EXPECT_NEAR(p.power.base(), 1400 * 0.95 + (1400 + 1000 / 3.0) * 0.05, 1e-6);
   EXPECT_NEAR(p.energy_per_output_token.base(), p.power.base() / p.output_tokens_per_s, 1e-9);
 }
 
-// One client has nobody beside it.
-TEST(ClosedLoop, OneClientByHand) {
+// A single client has no others beside it.
+TEST(ClosedLoop, single_client_matches_hand_calculation) {
   const RequestShape request{.input = 400, .output = 2, .requests_per_client = 1};
   const ServingPoint p = closed_loop(simple_replica(), request, 1, simple_costs());
   EXPECT_NEAR(p.tpot.base(), 1.1 * kMs, 1e-12);
@@ -74,9 +74,9 @@ TEST(ClosedLoop, OneClientByHand) {
   EXPECT_NEAR(p.ttft.base(), (1.4 + 5 + 0.4 * rho / (2 * (1 - rho))) * kMs, 1e-12);
 }
 
-// 80 clients, places for 50: the rest waits for 30/50 of what one takes; the cache for 20 binds
-// harder.
-TEST(ClosedLoop, ThoseWithoutAPlaceWait) {
+// 80 clients and 50 places: the rest waits for 30/50 of a request's time; a cache for 20 is the
+// stricter limit.
+TEST(ClosedLoop, clients_without_a_place_wait) {
   Replica replica = simple_replica();
   const RequestShape request{.input = 100, .output = 100, .requests_per_client = 1e12};
   const ServingPoint p = closed_loop(replica, request, 80, simple_costs());
@@ -101,8 +101,9 @@ TEST(ClosedLoop, ThoseWithoutAPlaceWait) {
   EXPECT_EQ(most_running(replica, request), 100) << "each rank has its places";
 }
 
-// What tests measure on top: an engine's share more of a prompt, and steps before it is looked at.
-TEST(ClosedLoop, TheTuningOfTests) {
+// What tests measure in addition: prompts that take longer by the engine's factor, and steps until
+// a request is noticed.
+TEST(ClosedLoop, tuning_adds_what_tests_measure) {
   Replica replica = simple_replica();
   RequestShape request{.input = 400, .output = 100, .requests_per_client = 10};
   const Seconds plain = closed_loop(replica, request, 11, simple_costs()).ttft;
@@ -116,9 +117,9 @@ TEST(ClosedLoop, TheTuningOfTests) {
   EXPECT_EQ(steady, closed_loop(replica, request, 11, simple_costs()).ttft);
 }
 
-// Ten decode on average, prompts of 400 tokens that add 0.4 ms: TPOT = 2 + 0.4 x 10 / 100.
+// Ten requests decode on average; prompts of 400 tokens add 0.4 ms: TPOT = 2 + 0.4 x 10 / 100.
 //   rho = 10 x 0.4 / 204, Var T = rho x 2.04 x 0.4 / (1 - rho^2)
-TEST(SteadyArrivals, ByHand) {
+TEST(SteadyArrivals, steady_arrivals_match_hand_calculation) {
   const RequestShape request{.input = 400, .output = 100};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 10, simple_costs());
   const double rho = 4 / 204.0;
@@ -127,12 +128,12 @@ TEST(SteadyArrivals, ByHand) {
   EXPECT_NEAR(p.requests.base(), 10 / 0.204, 1e-9);
   const double variance = rho * 2.04 * 0.4 / (1 - rho * rho);  // ms^2
   const double seen = 2.04 + variance / 2.04;
-  // The rest of a step, prompts of it, the decode of its own step and a step ahead.
+  // The rest of a step, the prompts in it, the decode of its own step and a step ahead.
   const double wait = (1 - std::exp(-10)) * (seen / 2 + rho * seen + (2 + 0.4 - 1.4) + 2.04);
   EXPECT_NEAR(p.ttft.base(), (1.4 + 5 + wait) * kMs, 1e-12);
   const double late = 3 * std::sqrt(seen * seen / 12 + variance * (0.25 + rho));
   EXPECT_NEAR(p.ttft_p99.base(), p.ttft.base() + late * kMs, 1e-12);
-  // The mean of 99 steps, alike as neighbours are, is log-normal; nine others are a Poisson crowd.
+  // The mean of 99 correlated steps is log-normal; the nine other requests are Poisson.
   const double spread = std::min(variance * (1 + rho) / (1 - rho) / 99, variance);
   const double s = std::sqrt(std::log(1 + spread / (2.04 * 2.04)));
   const double a_step = 2.04 * (std::exp(2.3263479 * s - s * s / 2) - 1);
@@ -143,18 +144,18 @@ TEST(SteadyArrivals, ByHand) {
               1e-8);
 }
 
-// Fewer than one that decodes: a step still has one, and most arrivals find nobody.
-TEST(SteadyArrivals, AnIdleReplicaByHand) {
+// Less than one decoding request: a step still has one, and most arrivals find the engine idle.
+TEST(SteadyArrivals, idle_replica_matches_hand_calculation) {
   const RequestShape request{.input = 400, .output = 100};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 0.01, simple_costs());
   EXPECT_NEAR(p.decode.total.base(), 1.1 * kMs, 1e-12);
   EXPECT_NEAR(p.tpot.base(), (1.1 + 0.4 * 0.01 / 100) * kMs, 1e-12);
-  // One of a hundred finds a step that runs, its decode beside it and a step ahead.
+  // One in a hundred finds a running step, its decode beside it and a step ahead.
   EXPECT_NEAR(p.ttft.base(), (6.4 + (1 - std::exp(-0.01)) * (0.55 + 0.1 + 1.1)) * kMs, 1e-7);
 }
 
-// Lengths that vary: their deviation d solves ln(p99 / mean) = 2.326 d - d^2 / 2.
-TEST(SteadyArrivals, LengthsThatVaryByHand) {
+// Lengths with a distribution: its deviation d solves ln(p99 / mean) = 2.326 d - d^2 / 2.
+TEST(SteadyArrivals, varying_lengths_match_hand_calculation) {
   RequestShape request{.input = 400, .output = 100};
   const ServingPoint even = steady_arrivals(simple_replica(), request, 10, simple_costs());
   request.input_p99 = 400 * std::exp(2.326 * 0.8 - 0.32);
@@ -170,7 +171,7 @@ TEST(SteadyArrivals, LengthsThatVaryByHand) {
   const double longer = chunks + request.input_p99 / 1000 - 1.4;
   EXPECT_NEAR(p.ttft_p99.base(), p.ttft.base() + std::hypot(late, longer) * kMs, 1e-9);
   EXPECT_GT(p.tpot_p99, even.tpot_p99);
-  // Long answers: so many more tokens, and their steps are near the mean.
+  // Long answers: that many more tokens, in steps near the mean.
   request.input_p99 = 0;
   request.output_p99 = 300;
   const ServingPoint answers = steady_arrivals(simple_replica(), request, 10, simple_costs());
@@ -181,8 +182,8 @@ TEST(SteadyArrivals, LengthsThatVaryByHand) {
       even.ttft.base() + (99 * 2.04 + std::hypot(std::hypot(same, 200 * 2.04), crowd)) * kMs, 1e-8);
 }
 
-// Shorter answers have fewer steps to even out; the percentile is the mixture's.
-TEST(SteadyArrivals, StepsOfAnswersThatVary) {
+// Shorter answers average over fewer steps; the percentile is that of the mixture.
+TEST(SteadyArrivals, varying_answers_average_over_their_steps) {
   const RequestShape request{.input = 4000, .output = 20, .output_p99 = 80};
   Replica replica = simple_replica();
   replica.limits.token_budget = 8192;
@@ -192,7 +193,7 @@ TEST(SteadyArrivals, StepsOfAnswersThatVary) {
   const double rho = 0.5;
   const double variance = rho * mean * 4 / (1 - rho * rho);
   const double d = 2.326 - std::sqrt(2.326 * 2.326 - 2 * std::log(4));
-  // The same mixture by a finer rule.
+  // The same mixture, integrated more finely.
   const auto slower = [&](double level) {
     double sum = 0, weights = 0;
     for (int i = 0; i <= 600; ++i) {
@@ -212,25 +213,25 @@ TEST(SteadyArrivals, StepsOfAnswersThatVary) {
   EXPECT_NEAR(slower(mean + a_step), 0.01, 0.0003);
 }
 
-// Speculation: two tokens a step are accepted of three that are checked.
-TEST(SteadyArrivals, StepsThatAcceptTwoTokens) {
+// Speculation: two of three checked tokens are accepted per step.
+TEST(SteadyArrivals, speculation_accepts_two_tokens_per_step) {
   const RequestShape request{
       .input = 400, .output = 100, .accepted_per_step = 2, .checked_per_step = 3};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 10, simple_costs());
-  // Three queries at once are causal here: 3 us of a request in place of 100.
+  // Three queries at once are causal here: 3 us per request instead of 100.
   EXPECT_NEAR(p.decode.total.base(), 1.03 * kMs, 1e-12);
   EXPECT_NEAR(p.tpot.base(), (1.03 * 50 + 0.4 * 10) / 100 * kMs, 1e-12);
   EXPECT_NEAR(p.requests.base(), 10 / (0.555 * 0.1), 1e-6);
 }
 
-TEST(Chunks, OfAPromptThatIsPartlyCached) {
+TEST(Chunks, partly_cached_prompt_has_fewer_chunks) {
   const RequestShape request{.input = 1000, .output = 100, .cached_share = 0.4};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 1, simple_costs());
   EXPECT_NEAR(p.prefill.base(), (2 + 0.6) * kMs, 1e-12) << "600 tokens in two chunks";
   EXPECT_NEAR(p.prefill_adds.base(), 0.6 * kMs, 1e-12);
 }
 
-TEST(Capacity, TheLastThatMeetsEachBound) {
+TEST(Capacity, capacity_is_the_last_that_meets_each_limit) {
   const RequestShape request{.input = 400, .output = 100};
   const auto most = [&](const ServingTarget& target) {
     return capacity(simple_replica(), request, target, simple_costs()).concurrency;
@@ -247,16 +248,15 @@ TEST(Capacity, TheLastThatMeetsEachBound) {
   EXPECT_EQ(most({.tpot_p99 = at(13).tpot_p99}), 13);
 }
 
-TEST(ReplicasNeeded, AtTheirLoad) {
+TEST(ReplicasNeeded, replicas_needed_respect_their_load) {
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
   EXPECT_EQ(replicas_needed(PerSecond(40.1), PerSecond(10), 0.8), 6);
-  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10)), 5) << "0.8 without being told";
-  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(0)), 0);
-  EXPECT_EQ(replicas_needed(PerSecond(-1), PerSecond(10)), 0);
+  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(0), 0.8), 0);
+  EXPECT_EQ(replicas_needed(PerSecond(-1), PerSecond(10), 0.8), 0);
 }
 
-// Batches of 4: H_4 = 25/12, so the longest of mean 10 is 20.83 tokens, padded.
-TEST(StaticBatching, ByHand) {
+// Batches of 4: H_4 = 25/12, so with mean 10 the longest has 20.83 tokens, to which all are padded.
+TEST(StaticBatching, static_batching_matches_hand_calculation) {
   Replica replica = simple_replica();
   replica.memory.kv_tokens = 4.5 * 500;
   const RequestShape request{.input = 400, .output = 10};
@@ -274,8 +274,8 @@ TEST(StaticBatching, ByHand) {
   EXPECT_NEAR(cut.output_tokens_per_s, 40 / ((4 * 1.4 + 1.4 * 15) * kMs), 1e-6) << "no longer";
 }
 
-// Two stages, four layers of which two are routed and one has a state.
-TEST(SettledStep, HostLayersAndStages) {
+// Two stages, four layers, of which two are routed and one has a state.
+TEST(SettledStep, step_adds_host_layers_and_stages) {
   Replica r = simple_replica();
   r.model.layers = 4;
   r.model.experts = 8;
@@ -295,7 +295,7 @@ TEST(SettledStep, HostLayersAndStages) {
   EXPECT_NEAR(t.kernels.base(), 2 * (525 + (40 + 40 + 40) / 2.0) * 1e-6, 1e-12);
   EXPECT_NEAR(t.total.base(), t.host.base() + t.messages.base() + t.kernels.base(), 1e-15);
   EXPECT_NEAR(t.power.base(), 825, 1e-9);
-  // A step with prompts is launched layer by layer, and no sooner done than that.
+  // A step with prompts is launched layer by layer and takes at least that long.
   r.engine.eager_layer = microseconds(800);
   EXPECT_EQ(settled_step(r, {.time = microseconds(500)}, microseconds(30), 0, 40, costs).total,
             t.total);
@@ -310,7 +310,7 @@ TEST(SettledStep, HostLayersAndStages) {
 }
 
 // Factors of the tuning, each on its own kind of work.
-TEST(KernelWith, EveryKindHasItsFactor) {
+TEST(KernelWith, every_kind_of_work_has_its_factor) {
   Replica r = simple_replica();
   r.engine.kernels_hidden = 0.25;
   r.tuning = {
@@ -343,9 +343,9 @@ TEST(KernelWith, EveryKindHasItsFactor) {
   EXPECT_EQ(message_with(r, {}, costs).base(), 13);
 }
 
-// 20 clients, prompts of 400 tokens on one replica of 1.4 ms, two that decode.
+// 20 clients, prompts of 400 tokens on one prefill replica of 1.4 ms, and two decode replicas.
 //   b decode: X = b / (99 (1 + 0.05 b) ms);  b + X T(X) = 20
-TEST(Disaggregated, ByHand) {
+TEST(Disaggregated, separate_pools_match_hand_calculation) {
   DisaggregatedPool prefill{.replica = simple_replica(), .costs = simple_costs()};
   DisaggregatedPool decode{.replica = simple_replica(), .costs = simple_costs(), .replicas = 2};
   const RequestShape request{.input = 400, .output = 100};
@@ -365,8 +365,8 @@ TEST(Disaggregated, ByHand) {
   EXPECT_NEAR(p.decode_power.base(), 300 + 50 * p.decoding, 1e-6);
 }
 
-// Places for 6 on two replicas: the others wait for them, and the first token comes with them.
-TEST(Disaggregated, PlacesAndPrefillBind) {
+// Places for 6 on two replicas: the others wait for a place, and get their first token with it.
+TEST(Disaggregated, places_or_prefill_limit_throughput) {
   DisaggregatedPool prefill{.replica = simple_replica(), .costs = simple_costs()};
   DisaggregatedPool decode{.replica = simple_replica(), .costs = simple_costs(), .replicas = 2};
   decode.replica.limits.max_sequences = 3;
@@ -378,12 +378,12 @@ TEST(Disaggregated, PlacesAndPrefillBind) {
   EXPECT_NEAR(full.decoding, 6, 1e-6);
   EXPECT_EQ(full.transfer.base(), 0);
   EXPECT_NEAR(full.ttft.base(), 20 / full.requests.base() + 5 * kMs, 1e-6);
-  // Tests add half of the burst's drain, and steps before an engine looks.
+  // Tests add half of the burst's drain time, and the steps until an engine notices a request.
   request.requests_per_client = 4;
   prefill.replica.tuning.poll_steps = 3;
   const double most = 1 / (1.4 * kMs);
   EXPECT_NEAR((run(26).ttft - full.ttft).base(), 3 * 1.3 * kMs + 26 / most / 2 / 4, 1e-6);
-  // Long prompts: prefill is the limit, 2.2 s a request on each of two replicas.
+  // Long prompts: prefill is the limit, 2.2 s per request on each of two replicas.
   request = {.input = 2000e3, .output = 2};
   prefill.replicas = 2;
   prefill.replica.limits.token_budget = 1e4;
@@ -396,8 +396,8 @@ TEST(Disaggregated, PlacesAndPrefillBind) {
   EXPECT_NEAR(slow.prefill.base(), 2.2, 1e-9) << "200 chunks";
 }
 
-// Short prompts share a step, on every rank of attention; an engine's own factor slows them.
-TEST(Disaggregated, PromptsThatShareAStep) {
+// Short prompts share a step on every attention rank; the engine's own factor slows them.
+TEST(Disaggregated, short_prompts_share_a_step) {
   DisaggregatedPool prefill{.replica = simple_replica(), .costs = simple_costs(), .replicas = 3};
   prefill.replica.split.attention_dp = 2;
   prefill.replica.limits.token_budget = 1000;
@@ -405,7 +405,7 @@ TEST(Disaggregated, PromptsThatShareAStep) {
   DisaggregatedPool decode{.replica = simple_replica(), .costs = simple_costs(), .replicas = 1000};
   const RequestShape request{.input = 400, .output = 1};
   const DisaggregatedPoint p = disaggregated_loop(prefill, decode, request, 10, BytesPerSecond(0));
-  // Two prompts a rank: 1.8 ms for four of them.
+  // Two prompts per rank: 1.8 ms for four of them.
   const double most = 3 * 4 / (1.8 * 1.25 * kMs);
   EXPECT_NEAR(p.prefill_load * most, p.requests.base(), 1e-6);
   EXPECT_NEAR(p.prefill.base(), 1.4 * kMs, 1e-12);
@@ -414,7 +414,7 @@ TEST(Disaggregated, PromptsThatShareAStep) {
   EXPECT_NEAR(p.ttft.base(), (1.4 * 1.25 + 5) * kMs + queue, 1e-6);
 }
 
-// What attention is asked for: queries and keys of every kernel, by hand.
+// What the attention kernels are called with: queries and keys of every kernel, by hand.
 using Asked = std::set<std::pair<double, double>>;
 
 ServingCosts noting(Asked& asked) {
@@ -426,23 +426,23 @@ ServingCosts noting(Asked& asked) {
   return costs;
 }
 
-// 1,000 tokens of which 400 are cached: two chunks of 300 after 400 and 700, 550 on average; half
-// of the answer is there on average when a token is decoded.
-TEST(Keys, OfStepsByHand) {
+// 1,000 tokens of which 400 are cached: two chunks of 300 after 400 and 700, 550 on average; on
+// average half of the answer exists when a token is decoded.
+TEST(Keys, attention_lengths_of_steps_match_hand_calculation) {
   Asked asked;
   const RequestShape request{.input = 1000, .output = 100, .cached_share = 0.4};
   closed_loop(simple_replica(), request, 5, noting(asked));
   EXPECT_EQ(asked, (Asked{{1, 1050}, {300, 850}}));
   asked.clear();
   static_batching(simple_replica(), {.input = 1000, .output = 100}, 0, 100, 5, noting(asked));
-  // Three chunks of a third; before the middle one stands one of them.
+  // Three chunks of a third each; one of them precedes the middle one.
   EXPECT_EQ(asked.size(), 2u);
   EXPECT_EQ(asked.begin()->second, 1050);
   EXPECT_NEAR(asked.rbegin()->first, 1000 / 3.0, 1e-9);
   EXPECT_NEAR(asked.rbegin()->second, 2000 / 3.0, 1e-9);
 }
 
-TEST(Keys, OfPoolsApartByHand) {
+TEST(Keys, attention_lengths_of_separate_pools_match_hand_calculation) {
   Asked prompts, tokens;
   const DisaggregatedPool prefill{.replica = simple_replica(), .costs = noting(prompts)};
   const DisaggregatedPool decode{.replica = simple_replica(), .costs = noting(tokens)};

@@ -5,7 +5,7 @@
 namespace orrery::serving {
 namespace {
 
-// Sizes beyond this are rounded up to a multiple of kCoarse, so that the tables stay small.
+// Larger sizes are rounded up to a multiple of kCoarse, so that the tables stay small.
 constexpr int kFine = 1 << 15;
 constexpr int kCoarse = 256;
 

@@ -1,16 +1,16 @@
-// The time of an iteration from its sums, fast enough to be asked for every one of millions.
+// The time of an iteration from its sums, fast enough to be computed for millions of iterations.
 //
-//   t = settle(F(T) + D(d) + P(q) + S(s) + A_dec(d, keys) + A_pre(p, q, pairs)) + messages(T) +
-//   host
-// F, D, P and S are the products and passes whose size follows all tokens T, the decoding requests
-// d, the tokens of prompts q and the sampled tokens s: each is a table that fills as it is asked.
-// Attention is computed anew each time, for d requests of the mean context and for p chunks of the
-// mean length whose query-key pairs add up to the true sum. Nothing is allocated once a size was
-// seen. step_time() of the same sums gives the same value; a test holds the two together.
-// Wrong where contexts are very unequal: the longest then ends a kernel later than the mean says.
+//   t = settle(F(T) + D(d) + P(q) + S(s) + A_dec(d, keys) + A_pre(p, q, pairs))
+//       + messages(T) + host
+// F, D, P and S are the products and passes whose size depends on all tokens T, the decoding
+// requests d, the prompt tokens q and the sampled tokens s; each is a table that is filled on
+// demand. Attention is computed every time, for d requests of the mean context and for p chunks of
+// the mean length whose query-key pairs add up to the true sum. Nothing is allocated for a size
+// seen before. step_time() of the same sums gives the same value, which a test verifies. Wrong if
+// contexts are very unequal: the longest then ends a kernel later than the mean does.
 //
-// A tuning says how an engine's kernels on a device differ from the device's own: factors on the
-// kinds of work, and times that no kernel model has (small kernels of a layer, launches, the host).
+// A tuning says how an engine's kernels on a device differ from the device's own: factors per kind
+// of work, and times that no kernel model covers (small kernels of a layer, launches, the host).
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ class StepClock {
  public:
   StepClock(const Replica& replica, const ServingCosts& costs, double tokens_per_step = 1);
 
-  // All pipeline stages and the host; zero for an empty step.
+  // Returns the time over all pipeline stages and the host; zero for an empty step.
   Seconds time(const engines::StepSums& sums);
   StepTime split(const engines::StepSums& sums);
   const Replica& replica() const { return replica_; }
@@ -32,7 +32,7 @@ class StepClock {
  private:
   struct Cost {
     ServingOpCost kernels;
-    double messages = -1;  // seconds; below zero: not asked yet
+    double messages = -1;  // seconds; negative: not computed yet
   };
   struct Attention {
     workload::Attention kernel;

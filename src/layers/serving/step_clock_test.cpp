@@ -7,8 +7,8 @@
 namespace orrery::serving {
 namespace {
 
-// The tables and the one-off sum are the same arithmetic, taken apart.
-TEST(StepClock, GivesTheTimeOfTheWholeIteration) {
+// The tables and the one-off sum do the same arithmetic in a different order.
+TEST(StepClock, clock_gives_the_time_of_the_whole_iteration) {
   StepClock clock = toy_clock();
   const Replica& r = clock.replica();
   ServingCosts costs;
@@ -36,7 +36,7 @@ TEST(StepClock, GivesTheTimeOfTheWholeIteration) {
   EXPECT_NEAR(clock.time(sums).base(), whole, whole * 1e-9);
 }
 
-TEST(StepClock, AnEmptyStepTakesNoTime) {
+TEST(StepClock, empty_step_takes_no_time) {
   StepClock clock = toy_clock();
   EXPECT_EQ(clock.time({}).base(), 0);
 }

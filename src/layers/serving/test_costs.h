@@ -1,4 +1,5 @@
-// A small replica on a made-up device, for tests: bytes over a bandwidth, products over a rate.
+// For tests: a small replica on a made-up device, with bytes over a bandwidth and products over a
+// rate.
 #pragma once
 
 #include <limits>
@@ -10,7 +11,7 @@ namespace orrery::serving {
 struct ToyDevice {
   double bandwidth = 2e12;
   double rate = 4e14;
-  double step = 0;  // host seconds of a step
+  double step = 0;  // host seconds per step
 };
 
 inline ServingCosts toy_costs(const ToyDevice& device) {
@@ -51,7 +52,7 @@ inline StepClock toy_clock(const ToyDevice& device = {}, const AdapterSet& adapt
   return StepClock(toy_replica(device, adapters), toy_costs(device));
 }
 
-// Every step takes so long, whatever is in it: times can be counted on fingers.
+// Every step takes the same time, whatever is in it, so that expected times are easy to count.
 inline StepClock even_clock(double step = 1) {
   Replica r;
   r.model = {.id = "even", .layers = 1, .hidden = 8, .heads = 1, .kv_heads = 1, .head_dim = 8};

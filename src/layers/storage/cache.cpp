@@ -7,17 +7,17 @@
 namespace orrery::storage {
 namespace {
 
-// Halving an interval of length 1 this often leaves the last bit of a double.
+// Halving an interval of length 1 this often reaches the last bit of a double.
 constexpr int kBisections = 60;
 
 double lru_shuffled(double c) { return c + (1 - c) * math::log1p(-c); }
 
-// 1 - c ln(c + (1 - c) e^(1/c)), with e^(1/c) taken out of the logarithm: it overflows below
-// 0.0014.
+// 1 - c ln(c + (1 - c) e^(1/c)), with e^(1/c) moved out of the logarithm, because it overflows
+// below c = 0.0014.
 double random_shuffled(double c) { return -c * math::log((1 - c) + c * math::exp(-1 / c)); }
 
-// The root below 1 of h = e^(-(1-h)/c); h = 1 is always another. f(h) = h - e^(-(1-h)/c) is
-// negative at 0 and positive just below 1, since its slope there is 1 - 1/c < 0.
+// Finds the root below 1 of h = e^(-(1-h)/c); h = 1 is always another root. f(h) = h - e^(-(1-h)/c)
+// is negative at 0 and positive just below 1, because its slope there is 1 - 1/c < 0.
 double random_fixed(double c) {
   double low = 0;
   double high = 1 + c * math::log(c);  // where f is largest: right of the root, left of 1

@@ -11,7 +11,7 @@ namespace orrery::storage {
 namespace {
 
 // The table's rates were simulated over a finite data set soon after a cold start; a replay that
-// starts later comes down onto the closed form (random, fixed order, c = 0.75: 0.5499 in the table,
+// starts later approaches the closed form (random, fixed order, c = 0.75: 0.5499 in the table,
 // 0.5458 over 20,000 items after 40 epochs, 0.5456 here).
 constexpr double kSimulationError = 0.005;
 
@@ -94,8 +94,8 @@ TEST(Cache, same_seed_same_rate) {
   EXPECT_NE(replay_hit_rate(o), replay_hit_rate(other));
 }
 
-// Worked by hand: 3 items in fixed order, room for 2. LRU always drops the one that comes next;
-// Belady keeps one of the two it will need soonest: 2 hits in each epoch of 3 reads would need all.
+// Worked by hand: 3 items in fixed order, room for 2. LRU always evicts the one that comes next;
+// Belady keeps the one needed soonest.
 TEST(Cache, three_items_in_order) {
   ReplayOptions o{.items = 3, .capacity = 2, .warm_epochs = 4, .cold_epochs = 2};
   o.shuffle_buffer = 0;
@@ -114,7 +114,7 @@ TEST(Cache, full_cache_always_hits) {
   }
 }
 
-// A shuffle buffer is between a fixed order and a full shuffle, and LRU hits grow with it.
+// A shuffle buffer is between a fixed order and a full shuffle, and LRU hits grow with its size.
 TEST(Cache, shuffle_buffer_lies_between) {
   ReplayOptions o{.policy = catalog::EvictionPolicy::lru, .items = 1000, .capacity = 500};
   double before = -1;

@@ -13,7 +13,7 @@ struct Term {
   Wall wall;
 };
 
-// The first of the longest, so that a tie is always named the same way.
+// Returns the first of the longest terms, so that a tie always has the same name.
 Term longest(std::initializer_list<Term> terms) {
   Term best = *terms.begin();
   for (const Term& t : terms) {
@@ -22,15 +22,16 @@ Term longest(std::initializer_list<Term> terms) {
   return best;
 }
 
-// The busiest node's bytes when its first `writers` ranks write `full` and the rest write `rest`.
+// Returns the busiest node's bytes if its first `writers` ranks write `full` and the rest write
+// `rest`.
 Bytes node_bytes(double writers, Bytes full, Bytes rest, const SaveLayout& layout) {
   const double on_node = std::min(layout.ranks_per_node, layout.ranks);
   const double heavy = std::min(writers, on_node);
   return full * heavy + rest * (on_node - heavy);
 }
 
-// The first nodes have the weights beside their part; a last one that has few of them counts as one
-// of the others.
+// The first nodes write the weights besides their own part; a last node with few of these ranks
+// counts as one of the others.
 void count_nodes(SaveLoad& load, double heavy_ranks, const SaveLayout& layout) {
   const double on_node = std::max(1, std::min(layout.ranks_per_node, layout.ranks));
   load.nodes = static_cast<int>(std::ceil(std::max(1, layout.ranks) / on_node));
@@ -43,7 +44,8 @@ void count_nodes(SaveLoad& load, double heavy_ranks, const SaveLayout& layout) {
   load.other_node = others > 0 ? min(load.busiest_node, rest / others) : Bytes(0);
 }
 
-// Nodes share the servers evenly, each held to `node`: first all of them write, then the heavy.
+// Nodes share the servers evenly, each limited to `node`: first all of them write, then only the
+// heavy ones.
 Seconds fair_share_time(const SaveLoad& load, BytesPerSecond server, BytesPerSecond node) {
   const Seconds all = time_of(load.other_node, min(node, server / load.nodes));
   const Bytes more = load.busiest_node - load.other_node;

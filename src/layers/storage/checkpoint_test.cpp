@@ -17,7 +17,7 @@ namespace orrery::storage {
 namespace {
 
 // MLPerf Storage's checkpoint workloads: 64, 512 and 1024 ranks report 911.2, 5292.2 and 15426.6
-// GiB (mlcommons/storage_results_v3.0 summaries). Fourteen bytes for each parameter of the shapes.
+// GiB (mlcommons/storage_results_v3.0 summaries). 14 bytes per parameter of the shapes.
 TEST(CheckpointSize, reported_sizes_of_the_three_shapes) {
   const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog.has_value());
@@ -47,7 +47,7 @@ TEST(CheckpointSize, bytes_by_state) {
 constexpr StateBytes kAdam{.weight = 2, .master = 4, .moments = 8};
 
 TEST(SaveLoad, shards_of_a_small_job) {
-  // 64 ranks, TP 8, one node is one replica: 70 GB of shards.
+  // 64 ranks, TP 8, one node per replica: 70 GB of shards.
   const SaveLayout layout{
       .ranks = 64, .model_shards = 8, .ranks_per_node = 8, .sharding = SaveSharding::zero1};
   const SaveLoad load = save_load(8e9, kAdam, layout);
@@ -114,8 +114,8 @@ TEST(WriteTime, names_each_wall) {
   EXPECT_STREQ(to_text(Wall::metadata), "metadata");
 }
 
-// Eight nodes, of which one has 28 GB and seven 12, on 14 GB/s of servers and wires of 4 GB/s: all
-// write 12 GB at 14/8 GB/s, then the first the other 16 GB at its wires' 4.
+// Eight nodes, one with 28 GB and seven with 12, on 14 GB/s of servers and 4 GB/s of network each:
+// all write 12 GB at 14/8 GB/s, then the first writes the other 16 GB at its 4 GB/s.
 TEST(WriteTime, nodes_with_more_to_write_end_alone) {
   const SaveLayout layout{.ranks = 64, .model_shards = 8};
   const SaveLoad load = save_load(8e9, kAdam, layout);
@@ -125,7 +125,7 @@ TEST(WriteTime, nodes_with_more_to_write_end_alone) {
   EXPECT_DOUBLE_EQ(t.network.base(), 7);
   EXPECT_NEAR(t.total.base(), 12 / 1.75 + 16 / 4.0, 1e-9);
   EXPECT_NEAR(t.uneven.base(), t.total.base() - 8, 1e-9);
-  // Nothing is left over where one wall is far in front of the other.
+  // Nothing remains if one limit is far below the other.
   EXPECT_NEAR(write_time(load, 0, {.server = gbytes_per_s(14)}).uneven.base(), 0, 1e-9);
   EXPECT_NEAR(write_time(load, 0, {.node = gbytes_per_s(4)}).uneven.base(), 0, 1e-9);
 }
@@ -169,7 +169,7 @@ TEST(Stall, sync_is_the_write_and_both_clocks_agree) {
 }
 
 TEST(Stall, async_stalls_for_the_snapshot_only) {
-  // 14 GB a rank at 20 GB/s.
+  // 14 GB per rank at 20 GB/s.
   AsyncPath path{.copy_rate = gbytes_per_s(20),
                  .interval = minutes(10),
                  .rank_bytes = gigabytes(14),
@@ -266,7 +266,7 @@ TEST(Checkpoint, bytes_by_saved_state) {
 
 constexpr StateBytes kMixed{.weight = 2, .master = 4, .moments = 8};
 
-// Whoever writes what, the nodes together write the whole once.
+// Whichever ranks write, the nodes together write the whole exactly once.
 TEST(Checkpoint, nodes_write_the_checkpoint_exactly_once) {
   for (const int ranks : {1, 7, 8, 20, 24, 64}) {
     for (const int shards : {1, 3, 8, 12, 100}) {
@@ -280,7 +280,7 @@ TEST(Checkpoint, nodes_write_the_checkpoint_exactly_once) {
         EXPECT_EQ(load.nodes, (ranks + 7) / 8);
         EXPECT_GE(load.heavy_nodes, 1);
         EXPECT_LE(load.heavy_nodes, load.nodes);
-        EXPECT_LE(load.writers, ranks) << "nobody writes who is not there";
+        EXPECT_LE(load.writers, ranks) << "at most all ranks write";
         EXPECT_LE(load.other_node, load.busiest_node);
         EXPECT_LE(load.busiest_rank, load.busiest_node * (1 + 1e-12));
         const Bytes heavy = load.busiest_node * load.heavy_nodes;
@@ -294,7 +294,8 @@ TEST(Checkpoint, nodes_write_the_checkpoint_exactly_once) {
   }
 }
 
-// Twelve shards on nodes of eight: the second node has four of them, and is one of the others.
+// Twelve shards on nodes of eight: the second node has four of them and counts as one of the
+// others.
 TEST(Checkpoint, node_with_few_shards_is_not_heavy) {
   const SaveLoad load = save_load(
       1.2e9, kMixed,
@@ -314,7 +315,7 @@ TEST(Checkpoint, serialisation_delays_the_heavy_nodes) {
   const WriteTime tie = write_time(load, 0, {.server = gbytes_per_s(20), .node = gbytes_per_s(2)});
   EXPECT_EQ(tie.wall, Wall::server_bandwidth);
   EXPECT_EQ(tie.total, seconds(50));
-  // One node of ten has all but a tenth: alone at the end it is held by how fast it serialises.
+  // One node of ten has all but a tenth: alone at the end, it is limited by its serialisation rate.
   load = {.total = gigabytes(200),
           .busiest_rank = gigabytes(100),
           .busiest_node = gigabytes(100),
@@ -324,7 +325,7 @@ TEST(Checkpoint, serialisation_delays_the_heavy_nodes) {
           .other_node = gigabytes(10)};
   const WriteTime slow =
       write_time(load, 0, {.server = gbytes_per_s(11), .serialise = gbytes_per_s(4)});
-  // All write 10 GB at 1 GB/s, then one 90 GB at its own 4 GB/s.
+  // All write 10 GB at 1 GB/s, then one writes 90 GB at its own 4 GB/s.
   EXPECT_NEAR(slow.total.base(), 10 + 90 / 4.0, 1e-9);
 }
 
@@ -361,7 +362,7 @@ TEST(Checkpoint, restore_reads_follow_the_sharding) {
   EXPECT_EQ(load(SaveSharding::zero1, false), std::pair(8 * 16.0 + 96, 28.0));
 }
 
-// A model cut into eight on four ranks is cut into four: each reads a quarter of everything.
+// A model split in eight on four ranks counts as split in four: each reads a quarter of everything.
 TEST(Checkpoint, shards_read_are_at_most_the_ranks) {
   const StateBytes each{.weight = 2, .master = 4, .moments = 8};
   const auto load = [&](int shards, SaveSharding sharding) {
@@ -375,7 +376,7 @@ TEST(Checkpoint, shards_read_are_at_most_the_ranks) {
     EXPECT_EQ(load(shards, SaveSharding::replicated).total, gigabytes(14));
     EXPECT_EQ(load(shards, SaveSharding::zero1).node, gigabytes(7));
   }
-  // Cut into two: the weights are read twice, and each rank reads half of them.
+  // Split in two: the weights are read twice, and each rank reads half of them.
   EXPECT_EQ(load(2, SaveSharding::zero1).total, gigabytes(2 * 2 + 12));
   EXPECT_EQ(load(2, SaveSharding::zero1).node, gigabytes(2 * (1 + 3)));
   EXPECT_EQ(load(2, SaveSharding::replicated).total, gigabytes(2 * 14));

@@ -1,7 +1,7 @@
-// What a data set asks of storage and of the host, by kind: object size, decode cost, bytes.
+// What a data set requires of storage and host, by kind: object size, decode cost, bytes.
 //
 // Kinds and their defaults are in data/calibration/dataset_kinds.csv with source and basis: image
-// (JPEG at 41.8 Mpixel/s a core, measured on one contended core: a lower bound), video, text
+// (JPEG at 41.8 Mpixel/s per core, measured on one contended core: a lower bound), video, text
 // (tokens, no decoding), volume (CT, MRI), tabular. They are starting points: a design that knows
 // its own sample size and decode time gives them.
 #pragma once
@@ -18,10 +18,10 @@ namespace orrery::storage {
 
 struct DatasetKind {
   std::string id;        // "image", "video", "text", "volume", "tabular"
-  Bytes sample;          // as stored
-  Bytes object;          // one file or shard as usually kept
-  Seconds decode;        // core time for one sample
-  Bytes decoded_sample;  // as it crosses to the device
+  Bytes sample;          // size as stored
+  Bytes object;          // one file or shard of typical size
+  Seconds decode;        // core time per sample
+  Bytes decoded_sample;  // size as transferred to the device
   std::string source;
   std::string basis;
 };

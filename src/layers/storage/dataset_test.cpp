@@ -7,7 +7,7 @@
 namespace orrery::storage {
 namespace {
 
-TEST(Dataset, kinds_are_there_and_differ) {
+TEST(Dataset, dataset_kinds_exist_and_differ) {
   const auto kinds =
       read_dataset_kinds(catalog::shipped().table("calibration/dataset_kinds.csv").value());
   ASSERT_TRUE(kinds.has_value());

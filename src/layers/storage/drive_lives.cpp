@@ -10,10 +10,11 @@
 namespace orrery::storage {
 namespace {
 
-// A rebuild takes this long on the kernel's clock, which would run out after 292 years of its own.
+// Length of a rebuild on the kernel's clock; with real lengths the clock would reach its limit of
+// 292 years.
 constexpr Seconds kRebuildOnClock = milliseconds(1);
 
-// Shards i x s .. i x s + s - 1 of the group lie on server i.
+// Shards i x s .. i x s + s - 1 of the group are on server i.
 class DriveGroup final : public sim::EventHandler {
  public:
   DriveGroup(sim::Kernel& kernel, const DriveTrial& trial)
@@ -93,7 +94,8 @@ class DriveGroup final : public sim::EventHandler {
   }
 
   void rebuilt(int drive) {
-    const bool was_last = lost_ == trial_.group.losses;  // nothing left to correct with
+    // No redundancy left to correct errors with.
+    const bool was_last = lost_ == trial_.group.losses;
     if (was_last && random_.uniform() < unreadable_) return data_lost();
     is_lost_[static_cast<std::size_t>(drive)] = false;
     --lost_;

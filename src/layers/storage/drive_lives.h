@@ -1,12 +1,12 @@
-// A group of drives on the clock: they fail, are rebuilt, and now and then take data with them.
+// Simulates a group of drives over time: they fail, are rebuilt, and now and then lose data.
 //
-// What durability.h solves as a Markov chain, lived through drive by drive: each drive fails after
-// an exponential time, a server takes all its shards of the group at once, a lost shard is whole
-// again after its rebuild, and data is lost when more shards are gone than the code survives, or
-// when a rebuild without redundancy meets a sector that cannot be read. After a loss the group
-// begins anew. Rebuilds are exponential, as the chain has them, or of one length, as they are: with
-// several failures at once the chain's are too short-lived at the start and too long at the end,
-// and its mean time to loss is low.
+// It simulates drive by drive what durability.h solves as a Markov chain: each drive fails after an
+// exponential time, a server takes all its shards of the group with it, a lost shard is whole again
+// after its rebuild. Data is lost if more shards are gone than the code survives, or if a rebuild
+// without redundancy meets an unreadable sector. After a loss the group starts again. Rebuild times
+// are either exponential, as in the chain, or of fixed length, as in reality. With several failures
+// at once, the chain's rebuilds are too short at the start and too long at the end, and its mean
+// time to loss is too low.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ namespace orrery::storage {
 
 struct DriveTrial {
   DurabilityQuestion group;
-  bool rebuilds_alike = false;  // each takes the mean
-  int losses = 1000;            // that are lived through
+  bool rebuilds_alike = false;  // every rebuild takes the mean time
+  int losses = 1000;            // number of losses to simulate
   std::uint64_t events_most = 20'000'000;
   std::uint64_t seed = 1;
 };
 
 struct DriveOutcome {
-  Seconds mean_time_to_loss;  // 0 where there was none
+  Seconds mean_time_to_loss;  // 0 if there was no loss
   int losses = 0;
   std::uint64_t failures = 0;
-  bool is_whole = false;  // all the losses that were asked for
+  bool is_whole = false;  // all requested losses were simulated
 };
 
 DriveOutcome live_through(const DriveTrial& trial);

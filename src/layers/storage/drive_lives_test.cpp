@@ -17,8 +17,8 @@ double ratio_of(const DurabilityQuestion& q, int losses) {
   return lived.mean_time_to_loss / durability_of(q).mean_time_to_loss;
 }
 
-// Small cases, in which losses are frequent enough to be counted: ten thousand of each.
-TEST(DriveLives, time_to_loss_is_the_chains) {
+// Small cases, in which losses are frequent enough to simulate ten thousand of each.
+TEST(DriveLives, time_to_loss_matches_the_chain) {
   const PerSecond often(1 / days(20).base());
   EXPECT_NEAR(
       ratio_of({.shards = 2, .losses = 1, .drive_failures = often, .rebuild = days(2)}, 10'000), 1,
@@ -51,7 +51,7 @@ TEST(DriveLives, lost_server_with_more_shards_than_survive_loses_data) {
   EXPECT_NEAR(ratio_of(q, 10'000), 1, 0.03);
 }
 
-// Time runs out before losses come: said, not guessed.
+// The time limit comes before any loss: this is reported, not guessed.
 TEST(DriveLives, impossible_events_are_not_counted) {
   const DriveOutcome lived =
       live_through({.group = {.shards = 10,
@@ -81,8 +81,8 @@ TEST(DriveLives, trial_stops_at_its_event_limit) {
             one.mean_time_to_loss);
 }
 
-// A pair whose rebuild takes D: 1/(2 lambda p) + 1/lambda, p = 1 - e^(-lambda D); the chain, whose
-// rebuilds are exponential, has (3 lambda + mu) / (2 lambda^2).
+// A pair whose rebuild takes D: 1/(2 lambda p) + 1/lambda, p = 1 - e^(-lambda D). The chain, whose
+// rebuilds are exponential, gives (3 lambda + mu) / (2 lambda^2).
 TEST(DriveLives, fixed_rebuild_times_match_the_closed_form) {
   DriveTrial trial{.group = {.shards = 2,
                              .losses = 1,
@@ -94,7 +94,7 @@ TEST(DriveLives, fixed_rebuild_times_match_the_closed_form) {
   EXPECT_NEAR(live_through(trial).mean_time_to_loss / days(1), 10 / (1 - std::exp(-0.5)) + 20, 1.4);
 }
 
-// Two of four may be lost: a sector that cannot be read while one is still to spare does no harm.
+// Two of four may be lost: an unreadable sector does no harm while redundancy is left.
 TEST(DriveLives, unreadable_sector_is_harmless_while_parity_is_left) {
   const DurabilityQuestion q{.shards = 4,
                              .losses = 2,

@@ -13,7 +13,7 @@ constexpr double kBitsPerByte = 8;
 
 using Rates = std::vector<std::vector<double>>;
 
-// Rates between states, a second; what would be loss goes to state 0 and is summed in `losses`.
+// Transition rates per second. Transitions to loss go to state 0 and are also summed in `losses`.
 struct Chain {
   Rates rates;
   std::vector<double> losses;
@@ -50,7 +50,7 @@ Chain chain_of(const DurabilityQuestion& q) {
   return chain;
 }
 
-// Shares of the time in each state, by elimination from the last state to the first.
+// Returns the share of time in each state, by elimination from the last state to the first.
 std::vector<double> stationary(Rates rates) {
   const std::size_t n = rates.size();
   for (std::size_t k = n; k-- > 1;) {

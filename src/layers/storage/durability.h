@@ -1,21 +1,22 @@
-// How likely stored data is to survive a year: copies or an erasure code k + m on drives that fail
-// and are rebuilt, on servers that are lost as a whole.
+// The probability that stored data survives a year: copies, or an erasure code k + m, on drives
+// that fail and are rebuilt, in servers that may be lost whole.
 //
-//   state i = shards of a group that are gone, 0..m; loss beyond m. From i:
+//   state i = number of lost shards of a group, 0..m; loss beyond m. From i:
 //     to i + 1      (n - i) lambda            a drive fails
 //     to i + s      (n / s) sigma             a server with s shards of the group is lost for good
-//     to i - 1      i / rebuild               each lost shard is rebuilt by itself, in parallel
-//     to loss       i / rebuild x u  (i = m)  a rebuild without redundancy meets a sector that
-//                                             cannot be read: u = 1 - exp(-object x 8 x ber)
-//   MTTDL = 1 / (flow into loss of the chain that begins anew after each loss)
+//     to i - 1      i / rebuild               each lost shard is rebuilt separately, in parallel
+//     to loss       i / rebuild x u  (i = m)  a rebuild without redundancy meets an unreadable
+//                                             sector: u = 1 - exp(-object x 8 x ber)
+//   MTTDL = 1 / (flow into loss of the chain that restarts after each loss)
 //   P(loss in a year) = 1 - exp(-1 y / MTTDL),   nines = -log10 P
-// The stationary flow is found by Grassmann, Taksar and Heyman's elimination (1985), which only
-// adds, multiplies and divides: twenty nines are as exact as two. Checked against the closed form
-// of a mirrored pair and Backblaze's published 17 + 3 (11 nines at 0.405 % a year, 6.5 days).
+// The stationary flow is found by the elimination of Grassmann, Taksar and Heyman (1985), which
+// only adds, multiplies and divides, so twenty nines are as exact as two. Checked against the
+// closed form of a mirrored pair and Backblaze's published 17 + 3 (11 nines at 0.405 % per year,
+// 6.5 days).
 //
-// Where it is wrong: failures are exponential, so that batches of bad drives, firmware, fire,
-// theft and operators are not in it. Beyond ten nines those are what loses data; a figure there
-// says only that drives will not.
+// Wrong: failures are exponential, so batches of bad drives, firmware, fire, theft and operator
+// errors are not included. Beyond ten nines those are the real causes of loss; such a figure only
+// says that independent drive failures will not lose data.
 #pragma once
 
 #include "core/base/quantity.h"
@@ -23,32 +24,34 @@
 namespace orrery::storage {
 
 struct DurabilityQuestion {
-  int shards = 1;                 // n = k + m, or copies
-  int losses = 0;                 // m, or copies - 1: survived
-  PerSecond drive_failures;       // of one drive
-  Seconds rebuild;                // of one drive's shards, from failure to whole again
-  PerSecond server_losses;        // of one server with all its drives; 0: not counted
-  int shards_on_server = 1;       // of one group, on the fullest server
-  Bytes rebuild_reads;            // of the data that is asked about; 0: every sector can be read
-  double bit_error_rate = 1e-15;  // a bit read, as drives are specified
+  int shards = 1;            // n = k + m, or copies
+  int losses = 0;            // m, or copies - 1: shards that may be lost
+  PerSecond drive_failures;  // per drive
+  Seconds rebuild;           // time to restore one drive's shards after a failure
+  PerSecond server_losses;   // per server with all its drives; 0: not counted
+  int shards_on_server = 1;  // shards of one group on the fullest server
+  // Bytes of the object read in a rebuild; 0: every sector is readable.
+  Bytes rebuild_reads;
+  double bit_error_rate = 1e-15;  // per bit read, as in drive specifications
 };
 
 struct Durability {
-  Seconds mean_time_to_loss;  // of one group
-  double loss_a_year = 0;     // of an object: its group
+  Seconds mean_time_to_loss;  // of one group of shards
+  double loss_a_year = 0;     // probability for an object, through its group
   double nines = 0;
 };
 
-// Where a lost server takes more shards than survive, that is what loses data.
+// If a lost server takes more shards than may be lost, that causes the data loss.
 Durability durability_of(const DurabilityQuestion& question);
 
-// From a failure to whole again: it is noticed, then `bytes` are written by as many drives as
-// take part, each giving `share` of its rate to it while it serves.
+// Time from a failure until restored: detection, then `bytes` are written by the participating
+// drives, each giving `share` of its rate to it while it serves requests.
 struct RebuildQuestion {
   Bytes bytes;
   BytesPerSecond drive;
-  int drives = 1;      // that write: 1 for a spare, many where shards are spread
-  double share = 0.2;  // of a drive's rate; assumption: what keeps the latency of others
+  int drives = 1;  // drives that write: 1 for a spare, many if shards are spread
+  // Share of a drive's rate; assumption: keeps the latency of other requests acceptable.
+  double share = 0.2;
   Seconds notice = minutes(10);
 };
 Seconds rebuild_time(const RebuildQuestion& question);

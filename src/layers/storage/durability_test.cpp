@@ -21,15 +21,16 @@ TEST(Durability, one_drive_lives_as_long_as_it_lives) {
 
 // Patterson, Gibson and Katz (1988) for a pair: (3 lambda + mu) / (2 lambda^2).
 TEST(Durability, mirrored_pair_has_its_closed_form) {
-  const double lambda = 0.02, mu = 365;  // a year; rebuilt in a day
+  const double lambda = 0.02, mu = 365;  // per year; rebuilt in a day
   const Durability pair = durability_of(
       {.shards = 2, .losses = 1, .drive_failures = a_year(lambda), .rebuild = years(1 / mu)});
   const double expected = (3 * lambda + mu) / (2 * lambda * lambda);
   EXPECT_NEAR(pair.mean_time_to_loss / years(1) / expected, 1, 1e-9);
 }
 
-// Backblaze, "Cloud Storage Durability" (2018): 17 + 3 shards, 0.405 % a year, 6.5 days to replace
-// one: 99.999999999 %. Theirs counts whole periods of 6.5 days, ours lets each shard take its time.
+// Backblaze, "Cloud Storage Durability" (2018): 17 + 3 shards, 0.405 % per year, 6.5 days to
+// replace one: 99.999999999 %. Theirs counts whole periods of 6.5 days; ours rebuilds each shard
+// independently.
 TEST(Durability, seventeen_of_twenty_have_eleven_nines) {
   const Durability vault = durability_of(
       {.shards = 20, .losses = 3, .drive_failures = a_year(0.00405), .rebuild = days(6.5)});
@@ -43,7 +44,8 @@ TEST(Durability, overloaded_server_dominates_data_loss) {
                        .rebuild = hours(12),
                        .server_losses = a_year(0.001),
                        .shards_on_server = 3};
-  // Three and a third servers of three shards each, any of which ends it: not below 1 / 300 y.
+  // Three and a third servers with three shards each, any of which causes the loss: not below 1 /
+  // 300 y.
   EXPECT_NEAR(durability_of(q).loss_a_year, 10.0 / 3 * 0.001, 2e-5);
   q.shards_on_server = 1;
   EXPECT_GT(durability_of(q).nines, 7);
@@ -64,7 +66,7 @@ TEST(Durability, unreadable_sector_fails_the_last_rebuild) {
 }
 
 TEST(Durability, twenty_nines_are_as_exact_as_two) {
-  // Where rebuilds are fast the chain is a product: n!/(n-m-1)! lambda^(m+1) rebuild^m / m!.
+  // If rebuilds are fast the chain is a product: n!/(n-m-1)! lambda^(m+1) rebuild^m / m!.
   const double lambda = 0.01, rebuild_y = 1.0 / 8760;
   const Durability deep = durability_of(
       {.shards = 14, .losses = 4, .drive_failures = a_year(lambda), .rebuild = years(rebuild_y)});
@@ -74,7 +76,7 @@ TEST(Durability, twenty_nines_are_as_exact_as_two) {
   EXPECT_GT(deep.nines, 20);
 }
 
-// Drives that fail and are rebuilt one by one, by the clock.
+// Simulates drives that fail and are rebuilt one by one.
 double simulated_years(int shards, int losses, double lambda, double mu, int runs) {
   RandomStream random(7, "durability");
   double total = 0;
@@ -112,7 +114,7 @@ TEST(Durability, rebuild_is_as_fast_as_the_drives_that_take_part) {
 
 // One parity shard: MTTDL of the chain 0 -> 1 -> loss is (a + b + mu) / (a b).
 TEST(Durability, drives_and_servers_both_lose_shards) {
-  const double lambda = 0.03, sigma = 0.01, mu = 200;  // a year
+  const double lambda = 0.03, sigma = 0.01, mu = 200;  // per year
   const auto a_year = [](double v) { return PerSecond(v / years(1).base()); };
   const Durability d = durability_of({.shards = 3,
                                       .losses = 1,
@@ -125,15 +127,15 @@ TEST(Durability, drives_and_servers_both_lose_shards) {
   EXPECT_NEAR(d.nines, -std::log10(d.loss_a_year), 1e-9);
 }
 
-// With two losses survived, a sector that cannot be read costs nothing while one drive is gone.
+// With two losses allowed, an unreadable sector costs nothing while only one drive is gone.
 TEST(Durability, unreadable_sector_costs_only_the_last_redundancy) {
   DurabilityQuestion q{.shards = 6,
                        .losses = 2,
                        .drive_failures = PerSecond(0.05 / years(1).base()),
                        .rebuild = hours(24),
                        .rebuild_reads = terabytes(1000)};
-  // Every rebuild from the last state fails: lost when two are gone and one is rebuilt, so that the
-  // rate of loss is that of two gone: 6 x 5 lambda^2 rebuild.
+  // Every rebuild from the last state fails: data is lost when two are gone and one is rebuilt, so
+  // the rate of loss is the rate of having two gone: 6 x 5 lambda^2 rebuild.
   const double lambda = 0.05, rebuild = 1.0 / 365;
   EXPECT_NEAR(durability_of(q).loss_a_year / (6 * 5 * lambda * lambda * rebuild), 1, 0.02);
 }

@@ -10,7 +10,7 @@ Cheaper smaller(double a, double b) {
   return b < a ? Cheaper::second : Cheaper::tie;
 }
 
-// All that a price of 1 USD/TB adds to the holding cost of a usable byte and second.
+// Returns what a price of 1 USD/TB adds to the holding cost per usable byte and second.
 double price_weight(const HoldingCost& cost, double usd_per_tb_bought) {
   return usd_per_tb_bought > 0 ? (cost.capital + cost.replacement).base() / usd_per_tb_bought : 0;
 }
@@ -55,7 +55,7 @@ DeviceComparison compare_devices(const TierDemand& demand, const catalog::Storag
   c.per_byte = smaller(c.first.total.base(), c.second.total.base());
   c.per_watt = smaller(c.first.watts_per_tb, c.second.watts_per_tb);
 
-  // Both costs are straight lines in the tariff: they meet once, if at all.
+  // Both costs are linear in the tariff, so they are equal at most once.
   const UsdPerByteSecond bought_apart =
       (c.second.capital + c.second.replacement) - (c.first.capital + c.first.replacement);
   const double watts_apart = c.first.watts_per_tb - c.second.watts_per_tb;
@@ -74,7 +74,7 @@ std::optional<Seconds> break_even_age(const Transition& t) {
   if (saved.base() <= 0) return std::nullopt;
   const UsdPerByte move = t.per_object / t.object + t.per_byte + t.retrieval * t.read_back;
   const Seconds earned = move / saved;
-  // A byte deleted before the minimum stay owes the whole of it.
+  // A byte deleted before the minimum stay is charged for all of it.
   const Seconds owed = t.minimum_stay * (t.to / t.from) + move / t.from;
   return earned < t.minimum_stay ? owed : earned;
 }

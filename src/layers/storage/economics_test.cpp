@@ -30,7 +30,7 @@ TEST(Economics, holding_cost_of_a_disk_tier) {
   terms.server_power_share = 0;
   terms.server_price_share = 0;
   const HoldingCost c = holding_cost(cold(1), device("hdd-cmr24"), {}, terms);
-  // usable 0.64 of raw: 26.56 USD and 0.579 W for each TB kept.
+  // 0.64 of the raw capacity is usable: 26.56 USD and 0.579 W per TB kept.
   EXPECT_NEAR(c.usd_per_tb, 17 / 0.64, 0.02);
   EXPECT_NEAR(c.watts_per_tb, 8.9 / (24 * 0.64), 0.001);
   EXPECT_NEAR(in_usd_per_tb_month(c.capital), 17 / 0.64 / 60, 0.001);
@@ -40,8 +40,8 @@ TEST(Economics, holding_cost_of_a_disk_tier) {
   EXPECT_NEAR(in_usd_per_tb_month(usd_per_tb_month(23)), 23, 1e-12);
 }
 
-// The order is computed, and it flips: disk is cheaper to hold cold bytes at today's prices, flash
-// draws less for each byte, and a tier that must also be fast turns the cost around.
+// The order is computed, and it can change: disk is cheaper for cold bytes at today's prices, flash
+// draws less per byte, and a tier that must also be fast reverses the cost.
 TEST(Economics, disk_or_flash_depends_on_what_is_asked) {
   const DeviceComparison idle =
       compare_devices(cold(10), device("hdd-hamr32"), device("qlc-245"), {}, {});
@@ -50,7 +50,7 @@ TEST(Economics, disk_or_flash_depends_on_what_is_asked) {
   const DeviceComparison fast =
       compare_devices(cold(4000), device("hdd-hamr32"), device("qlc-61"), {}, {});
   EXPECT_EQ(fast.per_byte, Cheaper::second);
-  // Not with any flash: the 245 TB drive has less than half of the bandwidth for each byte.
+  // Not with every flash drive: the 245 TB drive has less than half of the bandwidth per byte.
   const DeviceComparison large =
       compare_devices(cold(8000), device("hdd-hamr32"), device("qlc-245"), {}, {});
   EXPECT_EQ(large.per_byte, Cheaper::first);
@@ -92,7 +92,7 @@ TEST(Economics, tie_points_are_ties) {
   EXPECT_NEAR(at_price.first.total.base() / at_price.second.total.base(), 1, 1e-9);
 }
 
-// S3 Standard 23 to Glacier Deep Archive 0.99 USD/TB-month; 0.05 USD for 1000 objects.
+// S3 Standard at 23 to Glacier Deep Archive at 0.99 USD/TB-month; 0.05 USD per 1000 objects.
 Transition to_deep_archive(Bytes object) {
   return {.from = usd_per_tb_month(23),
           .to = usd_per_tb_month(0.99),
@@ -108,7 +108,7 @@ TEST(Economics, small_objects_take_longer_to_pay_for_their_move) {
   const auto big = break_even_age(to_deep_archive(gigabytes(1)));
   const auto small = break_even_age(to_deep_archive(kilobytes(10)));
   ASSERT_TRUE(big.has_value() && small.has_value());
-  // 5e-5 USD an object over 22.01 USD/TB-month: 0.0023 months for 1 GB, 227 months for 10 kB.
+  // 5e-5 USD per object over 22.01 USD/TB-month: 0.0023 months for 1 GB, 227 months for 10 kB.
   EXPECT_NEAR(*big / months(1), 0.05 / 22.01, 1e-5);
   EXPECT_NEAR(*small / months(1), 5000 / 22.01, 0.1);
 }
@@ -126,7 +126,8 @@ TEST(Economics, minimum_stay_and_reads_move_the_break_even) {
   EXPECT_FALSE(break_even_age(t).has_value());
 }
 
-// 52 TB in 11 drives of 10 TB: 60 + 0.25 x 40 = 70 USD/TB, 1.3 with the chassis; 2 % a year die.
+// 52 TB on 11 drives of 10 TB: 60 + 0.25 x 40 = 70 USD/TB, times 1.3 with the chassis; 2 % fail per
+// year.
 TEST(Economics, holding_cost_adds_every_share) {
   OwnTerms terms{.life = years(4),
                  .tariff = usd_per_kwh(0.1),
@@ -170,7 +171,8 @@ TEST(Economics, equal_drives_tie) {
       << "as dear and hungrier: no tariff above none";
 }
 
-// 20 to 5 USD/TB-month; an object of 1 GB costs 0.01 USD to move, a TB 2 and 10 to read half back.
+// From 20 to 5 USD/TB-month; an object of 1 GB costs 0.01 USD to move, a TB 2, and 10 to read half
+// back.
 TEST(Economics, move_pays_off_once_its_cost_is_recovered) {
   const auto rent = [](double v) { return UsdPerByteSecond(v / 1e12 / 2628000.0); };
   Transition t{.from = rent(20),
@@ -181,7 +183,7 @@ TEST(Economics, move_pays_off_once_its_cost_is_recovered) {
                .retrieval = UsdPerByte(10e-12),
                .minimum_stay = {}};
   const auto months = [&] { return break_even_age(t)->base() / 2628000.0; };
-  EXPECT_NEAR(months(), (10 + 2) / 15.0, 1e-9) << "nobody reads it back by default";
+  EXPECT_NEAR(months(), (10 + 2) / 15.0, 1e-9) << "by default it is not read back";
   t.read_back = 0.5;
   EXPECT_NEAR(months(), (10 + 2 + 5) / 15.0, 1e-9);
   t.minimum_stay = Seconds(2 * 2628000.0);
@@ -190,18 +192,18 @@ TEST(Economics, move_pays_off_once_its_cost_is_recovered) {
   EXPECT_FALSE(break_even_age(t));
 }
 
-// Ten drives of 10 TB at 30 USD/TB (a half between 20 and 40), 5 years.
+// Ten drives of 10 TB at 30 USD/TB (half way between 20 and 40), 5 years.
 TEST(Economics, holding_cost_includes_chassis_and_replacements) {
   OwnTerms terms{.life = years(5), .tariff = usd_per_kwh(0.10), .pue = 1.5, .active_share = 0.25};
   const HoldingCost c = holding_cost(kHundred, plain_device("HDD"), kRaw, terms);
   EXPECT_NEAR(c.usd_per_tb, 30 * 1.3, 1e-9) << "0.3 of chassis for each dollar of drives";
   EXPECT_NEAR(in_usd_per_tb_month(c.capital), 39.0 / 60, 1e-9);
-  // 2 % a year over 5 years: a tenth of the drives, without their chassis.
+  // 2 % per year over 5 years: a tenth of the drives, without their chassis.
   EXPECT_NEAR(in_usd_per_tb_month(c.replacement), 30 * 0.02 * 5 / 60, 1e-9);
-  // A quarter of the time 10 W, else 4 W; half as much again for the servers.
+  // 10 W for a quarter of the time, otherwise 4 W; half as much again for the servers.
   EXPECT_NEAR(c.watts_per_tb, (0.25 * 10 + 0.75 * 4) * 1.5 / 10, 1e-9);
   EXPECT_NEAR(in_usd_per_tb_month(c.energy), 0.825e-3 * 730 * 0.10 * 1.5, 1e-6);
-  // An appliance is a server by itself.
+  // An appliance is a server in itself.
   const HoldingCost whole = holding_cost(kHundred, plain_device("appliance"), kRaw, terms);
   EXPECT_NEAR(whole.usd_per_tb, 30, 1e-9);
   EXPECT_NEAR(whole.watts_per_tb, 0.55, 1e-9);

@@ -1,11 +1,11 @@
-// What a failure can take: the window in which the only copies sit on machines that may die.
+// What a failure can destroy: the time during which the only copies are on machines that may fail.
 //
-//   window    a copy on node-local drives or in host memory is alone for the drain t
-//   P(loss)   1 - exp(-nodes t / MTBF_node)                    one holder for each shard
+//   window    a copy on node-local drives or in host memory is the only one during the drain t
+//   P(loss)   1 - exp(-nodes t / MTBF_node)                    one holder per shard
 //             1 - (1 - q^r)^(nodes/r), q = 1 - exp(-t/MTBF)    r holders in groups of r
-//   RPO       interval, or interval + t when a holder dies
-// Independent failures. Wrong where holders share a power feed, a rack or a software push: place
-// the copies of a shard in different failure domains.
+//   RPO       interval, or interval + t if a holder fails
+// Assumes independent failures. Wrong if holders share a power feed, a rack or a software rollout:
+// put the copies of a shard into different failure domains.
 #pragma once
 
 #include "core/base/quantity.h"
@@ -13,20 +13,20 @@
 namespace orrery::storage {
 
 struct ExposureProblem {
-  double nodes = 1;   // that hold parts of the checkpoint
-  Seconds node_mtbf;  // of one node
-  Seconds drain;      // from snapshot to a copy that outlives the nodes
+  double nodes = 1;   // nodes that hold parts of the checkpoint
+  Seconds node_mtbf;  // per node
+  Seconds drain;      // from the snapshot until a copy survives the nodes
   Seconds interval;
-  int holders = 1;  // nodes that hold each shard during the drain, its own among them
+  int holders = 1;  // nodes that hold each shard during the drain, including its own
 };
 
 struct Exposure {
   Seconds window;
-  double loss_per_save = 0;    // chance that this save is lost before it is safe
-  double share_exposed = 0;    // of the time some save is unsafe
-  double losses_per_year = 0;  // expected, saving at every interval
-  Seconds rpo;                 // most work lost when no holder dies
-  Seconds rpo_holder_lost;     // and when all holders of a shard do
+  double loss_per_save = 0;    // probability that a save is lost before it is safe
+  double share_exposed = 0;    // share of time during which some save is unsafe
+  double losses_per_year = 0;  // expected, with a save at every interval
+  Seconds rpo;                 // most work lost if no holder fails
+  Seconds rpo_holder_lost;     // most work lost if all holders of a shard fail
 };
 
 Exposure expose(const ExposureProblem& problem);

@@ -9,7 +9,7 @@
 namespace orrery::storage {
 namespace {
 
-// 127 nodes that each fail every 264 days (3.79 per 1000 node-days), a drain of 10 minutes.
+// 127 nodes that each fail every 264 days (3.79 per 1000 node-days), and a drain of 10 minutes.
 ExposureProblem cluster() {
   return {.nodes = 127,
           .node_mtbf = days(1000 / 3.79),
@@ -49,7 +49,7 @@ TEST(Exposure, shorter_drains_expose_less) {
   EXPECT_EQ(before, 0);
 }
 
-// Pairs: both of one of 50 pairs must die within the window.
+// Pairs: both holders of one of 50 pairs must fail within the window.
 TEST(Exposure, save_with_two_holders_is_lost_when_both_fail) {
   const ExposureProblem p{.nodes = 100,
                           .node_mtbf = hours(100),

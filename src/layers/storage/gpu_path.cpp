@@ -3,12 +3,12 @@
 namespace orrery::storage {
 namespace {
 
-// h200_file_to_gpu.csv, "memory, pinned" and "memory, pageable": GB/s and core seconds a GB.
+// h200_file_to_gpu.csv, "memory, pinned" and "memory, pageable": GB/s and core seconds per GB.
 constexpr BytesPerSecond kPinnedCopy = gbytes_per_s(4.064);
 constexpr double kPinnedCores = 0.2445e-9;
 constexpr BytesPerSecond kPageableCopy = gbytes_per_s(1.439);
 constexpr double kPageableCores = 0.3878e-9;
-// "disk, O_DIRECT, pinned": requests alone.
+// Row "disk, O_DIRECT, pinned": the cost of the requests alone.
 constexpr double kDirectCores = 0.0465e-9;
 
 }  // namespace

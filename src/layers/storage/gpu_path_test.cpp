@@ -15,13 +15,14 @@ GpuPath path_of(std::string_view row) {
   return row.find("pageable") != std::string_view::npos ? GpuPath::pageable : GpuPath::pinned;
 }
 
-// The copies are those from memory; what a disk in front of them gives is predicted.
+// The copy rates are those measured from memory; the rates with a disk in front of them are
+// predicted.
 TEST(GpuPath, measured_rows_from_disk) {
   const auto text = catalog::embedded_text("validation/h200_file_to_gpu.csv");
   ASSERT_TRUE(text.has_value());
   const auto table = CsvTable::parse(*text, "rows.csv");
   ASSERT_TRUE(table.has_value());
-  const BytesPerSecond disk = gbytes_per_s(2.683);  // of the direct row: no copy holds it
+  const BytesPerSecond disk = gbytes_per_s(2.683);  // of the direct row, without a copy
   int rows = 0;
   for (const CsvRow& row : table->rows()) {
     const std::string name(table->text(row, "path"));
@@ -36,7 +37,7 @@ TEST(GpuPath, measured_rows_from_disk) {
   EXPECT_EQ(rows, 5);
 }
 
-// Per gigabyte the bounce takes five times the cores of the direct path.
+// Per gigabyte the bounce buffer takes five times the cores of the direct path.
 TEST(GpuPath, bounce_takes_cores) {
   const double ratio =
       core_time(gigabytes(1), GpuPath::pinned) / core_time(gigabytes(1), GpuPath::direct);

@@ -70,7 +70,7 @@ int gpus_per_unit(std::string_view architecture) {
 
 std::optional<BytesPerSecond> guided_rate(const std::vector<StorageGuidance>& all,
                                           const GuidanceAsk& ask) {
-  // From the published size next below, so that 4 SU asks what the 4 SU row says.
+  // Scales from the next smaller published size, so that 4 SU gives exactly the 4 SU row.
   const bool four = ask.units >= 4;
   const StorageGuidance* row = find_row(all, ask.architecture, four ? "4 SU" : "1 SU", ask.metric);
   if (row == nullptr) return std::nullopt;

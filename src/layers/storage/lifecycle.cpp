@@ -9,17 +9,16 @@
 
 #include "core/base/math.h"
 #include "layers/storage/lifecycle_aside.h"
+#include "layers/storage/lifecycle_clock.h"
 #include "layers/storage/lifecycle_wants.h"
 
 namespace orrery::storage {
 namespace {
 
 constexpr Seconds kDay = days(1);
-// How often a sign of life is noted while something is set aside: what a reboot can cost the count.
-constexpr Seconds kLifeSign = minutes(10);
-// Failures in a row after which a person is told.
+// Consecutive failures after which an alert is raised.
 constexpr int kFailuresTold = 3;
-// Beyond so many doublings the longest wait is reached in any case.
+// After this many doublings the longest wait is reached in any case.
 constexpr int kDoublingsMax = 20;
 
 class Decider {
@@ -29,6 +28,7 @@ class Decider {
         memory_(memory),
         policy_(policy),
         items_(states_of(look, memory, policy)),
+        ahead_(runs_ahead(items_, look.now)),
         is_used_(policy.places.size(), false) {
     for (const ItemState& item : items_) note_head(item);
   }
@@ -36,13 +36,16 @@ class Decider {
   LifecycleDecision run() {
     std::vector<const ItemState*> order;
     for (const ItemState& item : items_) order.push_back(&item);
-    // The newest first: what a restart would need is safe before anything else is.
+    // Newest first, because what a restart would need must become safe before anything else.
     std::ranges::stable_sort(
         order, [](const ItemState* a, const ItemState* b) { return is_older(*b->view, *a->view); });
-    for (const ItemState* item : order) remove_from(*item);
+    doubt_clock();
+    for (const ItemState* item : order) {
+      if (!is_doubted(*item->view)) remove_from(*item);
+    }
     for (const ItemState* item : order) read_unread(*item);
     for (const ItemState* item : order) copy(*item);
-    // With what is left of the moves: what was safe once must not delay what is not safe yet.
+    // Uses the remaining moves: items that are already safe must not delay items that are not.
     for (const ItemState* item : order) read_again(*item);
     for (const ItemState* item : order) tell_about(*item);
     purge();
@@ -50,7 +53,8 @@ class Decider {
     return std::move(decision_);
   }
 
-  // What makes it safe to remove the copy of an item from a place; nothing if it is not.
+  // Returns the copies that make it safe to remove the item's copy from a place; nullopt if it is
+  // not safe.
   std::optional<std::vector<CopyNeed>> grounds_of(const std::string& id, std::size_t place) const {
     const ItemState* item = state_of(id);
     return item ? grounds_to_remove(*item, place) : std::nullopt;
@@ -62,9 +66,9 @@ class Decider {
     return found == items_.end() ? nullptr : &*found;
   }
 
-  // The newest of a run with a good copy that outlives the nodes: all else of it rests on that one.
-  // A newer one that is good on the nodes alone has no copy elsewhere, so that nothing removes it.
-  // What belongs to no run is the head of none: nothing restarts from it.
+  // Records the head of each run: its newest item with a good copy at a durable place, on which
+  // removing all others depends. A newer item that is good only on the nodes has no other copy, so
+  // nothing removes it. Items without a run have no head, because nothing restarts from them.
   void note_head(const ItemState& item) {
     if (item.view->run.empty()) return;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
@@ -78,14 +82,14 @@ class Decider {
     return std::ranges::find(look_.away, policy_.places[place].name) != look_.away.end();
   }
 
-  // Asked for lately and failed: later, so that others have their turn.
+  // Returns false for an action that failed recently, so that others get their turn.
   bool is_due(const std::string& key) {
     const auto found = memory_.attempts.find(key);
     if (found == memory_.attempts.end()) return true;
     const LifecycleAttempt& attempt = found->second;
     const double doubled = math::exp2(std::clamp(attempt.count - 1, 0, kDoublingsMax));
     const Seconds pause = min(policy_.settle * doubled, policy_.settle_max);
-    // A clock that was set back must not hold it up for longer than the pause.
+    // A clock that was set back must not delay it for longer than the pause.
     const Seconds since = look_.now - attempt.last;
     if (attempt.count >= kFailuresTold) tell_of_failures(key, attempt);
     if (since >= pause || since < Seconds()) return true;
@@ -93,7 +97,7 @@ class Decider {
     return false;
   }
 
-  // What fails again and again is for a person: a file that cannot be read, a disk that is full.
+  // Repeated failures need an operator: a file that cannot be read, a disk that is full.
   void tell_of_failures(const std::string& key, const LifecycleAttempt& attempt) {
     const std::size_t slash = key.find('/', key.find('/') + 1);
     const std::string verb = key.substr(0, key.find('/'));
@@ -104,7 +108,7 @@ class Decider {
 
   void wait(LifecycleWait wait) { decision_.waits.push_back(std::move(wait)); }
 
-  // Whether data may move to or from the place now, by its hours and its pace.
+  // Returns true if the place's hours and pace allow data to move now.
   bool is_open(std::size_t place, const std::string& key) {
     const KeepPlace& p = policy_.places[place];
     if (is_used_[place]) return false;
@@ -148,8 +152,23 @@ class Decider {
     ask(std::move(alert));
   }
 
-  // The name under which a copy is set aside. It is journalled before anything is renamed: what
-  // lies there without a line in the journal is never removed.
+  void doubt_clock() {
+    const ClockView clock = view_clock(look_, memory_, policy_);
+    for (const LifecycleEvent& event : clock.events) decision_.events.push_back(event);
+    is_clock_doubted_ = !clock.doubt.empty();
+    if (is_clock_doubted_) tell(clock.key, "clock", clock.doubt);
+    for (const auto& [run, item] : ahead_) {
+      tell("ahead//" + item->id, item->id,
+           "it was made in the future, so it is not known which of its run is the newest: nothing "
+           "of the run is removed until then; touch its files if the clock is right");
+    }
+  }
+  bool is_doubted(const ItemView& item) const {
+    return is_clock_doubted_ || ahead_.contains(item.run);
+  }
+
+  // Returns the name under which a copy is set aside. It is journalled before anything is renamed:
+  // data there that has no journal entry is never removed.
   std::string to_set_aside(const ItemState& item, std::size_t place) {
     if (!policy_.grace) return {};
     const std::string& at = policy_.places[place].name;
@@ -174,8 +193,8 @@ class Decider {
     return fmt::format("{}/{}/{}", verb, policy_.places[place].name, item.view->id);
   }
 
-  // The good copies at durable places that should hold the item. One that is to go is not among
-  // them: it is not wanted where it is, or not good.
+  // Returns the good copies at durable places that should hold the item. A copy that is to be
+  // removed is never among them: it is either not wanted there or not good.
   std::vector<CopyNeed> good_and_wanted(const ItemState& item) const {
     std::vector<CopyNeed> needs;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
@@ -203,17 +222,18 @@ class Decider {
     return needs;
   }
 
-  // What makes it safe to remove the copy; nothing where it is not.
+  // Returns the copies that make it safe to remove this copy; nullopt if it is not safe.
   std::optional<std::vector<CopyNeed>> grounds_to_remove(const ItemState& item,
                                                          std::size_t place) const {
     const CopyState state = item.states[place];
     if (state == CopyState::absent || is_left_alone(item)) return std::nullopt;
-    // A corrupt copy that should be there is written over, not removed.
+    // A corrupt copy that should be there is overwritten, not removed.
     if (item.wanted[place]) return std::nullopt;
     const auto found = heads_.find(item.view->run);
     const ItemState* head = found == heads_.end() ? nullptr : found->second;
     if (&item == head && state == CopyState::good) return std::nullopt;
-    // What failed a check may be all that there is: somebody may still make something of it.
+    // A copy that failed a check may be the only one left, and someone may still recover something
+    // from it.
     std::vector<CopyNeed> same;
     if (state == CopyState::corrupt) same = durable_copies(item);
     if (state == CopyState::corrupt && same.empty()) return std::nullopt;
@@ -225,23 +245,24 @@ class Decider {
     if (wants > 0 || item.view->held) {
       return enough ? std::optional(std::move(kept)) : std::nullopt;
     }
-    // Nothing should keep it for good: it may go where a restart has something newer that is kept.
+    // No durable place should keep it: it may be removed if a restart has something newer that is
+    // kept.
     if (head == nullptr || !is_older(*item.view, *head->view)) return std::nullopt;
     std::vector<CopyNeed> needs = durable_copies(*head);
     needs.insert(needs.end(), same.begin(), same.end());
     return needs;
   }
 
-  // Where others write, a copy that nobody has read may have been written again since: what is safe
-  // elsewhere under its name may be something else.
+  // At a place that others write to, a copy that was not read may have been rewritten, so what is
+  // safe elsewhere under its name may be something else.
   bool is_to_be_compared(const ItemState& item, std::size_t place) const {
     const bool rests_on_others = durable_wants(item) > 0 || item.view->held;
     return policy_.places[place].written && item.states[place] == CopyState::unread &&
            rests_on_others;
   }
 
-  // Two contents under one name are a person's to sort out, and so is what holds more than plain
-  // files; an item that is being written somewhere may become the newest.
+  // An operator must resolve two contents under one name, and items with anything but plain files;
+  // an item that is being written somewhere may become the newest.
   bool is_left_alone(const ItemState& item) const {
     return item.has(CopyState::conflict) || item.has(CopyState::odd) || is_being_written(item);
   }
@@ -271,7 +292,7 @@ class Decider {
   }
 
   std::string reason_to_go(const ItemState& item, std::size_t place) const {
-    if (item.states[place] == CopyState::corrupt) return "its bytes are not those of the item";
+    if (item.states[place] == CopyState::corrupt) return "its bytes differ from the item's";
     if (durable_wants(item) == 0) return "no rule keeps it, and a newer one is safe";
     std::string held_by;
     for (const CopyNeed& need : good_and_wanted(item)) {
@@ -280,15 +301,16 @@ class Decider {
     return "safe at " + held_by;
   }
 
-  // Copies that nobody has read, where the item is wanted or has to be copied from.
+  // Requests reads of copies that were never read, if the item is wanted or has to be copied from
+  // them.
   void read_unread(const ItemState& item) {
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
       if (item.states[p] != CopyState::unread || is_left_alone(item)) continue;
-      // One good copy is enough to copy from; the others are read where they are to stay, or where
-      // others write and they are to go.
+      // One good copy is enough to copy from. The others are read if they are to stay, or if they
+      // are to be removed at a place that others write to.
       const bool is_spare = item.is_good_anywhere() || !item.is_wanted();
       if (!item.wanted[p] && is_spare && !is_to_be_compared(item, p)) continue;
-      read(item, p, "nobody has read it yet");
+      read(item, p, "it was never read");
     }
   }
 
@@ -299,7 +321,7 @@ class Decider {
       const auto last = memory_.attempts.find(key_of("verify", p, item));
       if (last != memory_.attempts.end() && look_.now - last->second.last < policy_.reread)
         continue;
-      read(item, p, "it was read long ago");
+      read(item, p, "it was last read long ago");
     }
   }
 
@@ -316,7 +338,7 @@ class Decider {
          .key = std::move(key)});
   }
 
-  // The fastest place that has a good copy; those of a place that is away are not seen.
+  // Returns the fastest place with a good copy; copies at places that are away are not seen.
   std::optional<std::size_t> source_of(const ItemState& item) const {
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
       if (item.is_good_at(p)) return p;
@@ -330,7 +352,8 @@ class Decider {
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
       const CopyState state = item.states[p];
       const bool has_one = state == CopyState::good || state == CopyState::unread;
-      // Nothing is put where others write: what looks lost there may be on its way.
+      // Nothing is copied to a place that others write to: what looks missing there may be on its
+      // way.
       if (!item.wanted[p] || has_one || is_away(p) || policy_.places[p].written) continue;
       std::string key = key_of("copy", p, item);
       if (!is_due(key) || !is_open(p, key) || !take_move()) continue;
@@ -351,7 +374,7 @@ class Decider {
     }
   }
 
-  // So many moves are asked for at once; the rest is seen again at the next look.
+  // At most moves_max moves are requested at once; the rest is considered again at the next look.
   bool take_move() {
     if (moves_ >= policy_.moves_max) return false;
     ++moves_;
@@ -379,14 +402,14 @@ class Decider {
                             copy.quiet_at == Seconds() && look_.now - copy.written > policy_.stale;
       if (is_stale) {
         tell(key_of("stale", p, item), id,
-             fmt::format("nobody has finished it at {}; it is left alone", place));
+             fmt::format("its writer has not finished it at {}; it is left alone", place));
       }
       if (copy.quiet_at > look_.now)
         wait({WaitKind::quiet, key_of("quiet", p, item), copy.quiet_at});
     }
     if (item.has(CopyState::conflict)) {
       tell("conflict//" + id, id,
-           "it was written again under its old name: all copies are left alone");
+           "it was rewritten under the same name: all copies are left alone");
     }
   }
 
@@ -395,10 +418,10 @@ class Decider {
     if (known == memory_.items.end()) return "its bytes";
     const auto fact = known->second.copies.find(place);
     const bool is_said = fact != known->second.copies.end() && !fact->second.why.empty();
-    return is_said ? fact->second.why : "its bytes are not those that were read first";
+    return is_said ? fact->second.why : "its bytes differ from those first read";
   }
 
-  // What was set aside, once its time is over.
+  // Removes what was set aside once its time is over.
   void purge() {
     if (!policy_.grace) return;
     for (const AsideView& view : look_.aside) purge(view);
@@ -411,11 +434,6 @@ class Decider {
       if (is_there || !is_seen) continue;
       decision_.events.push_back({.kind = LifecycleEventKind::purged, .at = look_.now, .key = key});
     }
-    const bool lives_on =
-        look_.clock.boot == memory_.clock.boot && look_.clock.up - memory_.clock.up < kLifeSign;
-    if (memory_.aside.empty() || lives_on || look_.clock.boot.empty()) return;
-    decision_.events.push_back(
-        {.kind = LifecycleEventKind::ticked, .at = look_.now, .clock = look_.clock});
   }
 
   void purge(const AsideView& view) {
@@ -425,7 +443,7 @@ class Decider {
            fmt::format("{} was set aside at {} and stays there: {}", view.name, view.place, why));
     };
     const auto fact = memory_.aside.find(key);
-    if (fact == memory_.aside.end()) return stays("this journal did not put it there");
+    if (fact == memory_.aside.end()) return stays("this journal has no record of setting it aside");
     if (!view.odd.empty()) return stays("it holds " + view.odd);
     if (!view.is_going && view.stamp != fact->second.stamp) {
       return stays("it has changed since it was set aside");
@@ -440,6 +458,7 @@ class Decider {
     if (!view.is_going && lain < grace) {
       return wait({WaitKind::grace, "purge/" + key, look_.now + grace - lain});
     }
+    if (!view.is_going && is_doubted(view.item)) return;
     if (!is_due("purge/" + key)) return;
     std::optional<std::vector<CopyNeed>> needs{std::in_place};
     if (!view.is_going) needs = grounds_to_purge(view, fact->second);
@@ -450,12 +469,13 @@ class Decider {
          .stamp = fact->second.stamp,
          .size = view.size,
          .needs = std::move(*needs),
-         .why = "it was set aside, and its time is over",
+         .why = "it was set aside, and its grace period is over",
          .key = "purge/" + key,
          .aside = view.name});
   }
 
-  // The same question as before it was set aside, asked of what is seen now: as if it were back.
+  // Asks the same question as before it was set aside, of what is seen now, as if it were back in
+  // place.
   std::optional<std::vector<CopyNeed>> grounds_to_purge(const AsideView& view,
                                                         const AsideFact& fact) const {
     const auto at = std::ranges::find(policy_.places, view.place, &KeepPlace::name);
@@ -464,7 +484,8 @@ class Decider {
     const ItemState* item = state_of(view.item.id);
     if (item && is_left_alone(*item)) return std::nullopt;
     if (item && item->states[place] != CopyState::absent) {
-      // Another copy has taken its place: of the same bytes, or a person decides.
+      // Another copy has taken its place: it must have the same bytes, otherwise an operator
+      // decides.
       std::vector<CopyNeed> good = durable_copies(*item);
       const bool is_same = !fact.digest.empty() && fact.digest == digest_of(view.item.id);
       return is_same && !good.empty() ? std::optional(std::move(good)) : std::nullopt;
@@ -484,8 +505,8 @@ class Decider {
     return Decider(back, memory_, policy_).grounds_of(view.item.id, place);
   }
 
-  // A listing may leave an item out for a while. What its bytes were is remembered over that time:
-  // were it forgotten, the first copy read after it would be believed, also a bad one.
+  // A listing may omit an item for a while. The digest of its bytes is remembered over that time:
+  // if it were forgotten, the first copy read afterwards would be trusted, even a bad one.
   void forget_gone() {
     const auto note = [this](LifecycleEventKind kind, const std::string& item) {
       decision_.events.push_back({.kind = kind, .at = look_.now, .item = item});
@@ -506,7 +527,8 @@ class Decider {
     }
   }
 
-  // It was gone, and where others write there is one under its name that was never read.
+  // Returns true if the item was gone and a copy that was never read has appeared under its name at
+  // a place that others write to.
   bool is_another(const ItemView& item, const ItemMemory& memory) const {
     return std::ranges::any_of(item.copies, [&](const CopyView& copy) {
       const auto place = std::ranges::find(policy_.places, copy.place, &KeepPlace::name);
@@ -520,6 +542,8 @@ class Decider {
   const LifecycleMemory& memory_;
   const LifecyclePolicy& policy_;
   std::vector<ItemState> items_;
+  std::map<std::string_view, const ItemView*> ahead_;  // runs with an item made in the future
+  bool is_clock_doubted_ = false;
   std::map<std::string_view, const ItemState*> heads_;
   LifecycleDecision decision_;
   std::vector<bool> is_used_;  // places whose budget this decision has used
@@ -532,8 +556,8 @@ LifecycleEventKind finding_of(const LifecycleAction& action, const LifecycleOutc
   const auto item = memory.items.find(action.item);
   const bool is_first = item == memory.items.end() || item->second.digest.empty();
   if (is_first || item->second.digest == outcome.digest) return LifecycleEventKind::verified;
-  // Other bytes at a place that others write to, with another stamp than the one read before: it
-  // was written again. Anything else is a copy that went bad.
+  // At a place that others write to, other bytes with a stamp other than the last one read mean
+  // that it was rewritten. In all other cases the copy has gone bad.
   const auto place = std::ranges::find(policy.places, action.place, &KeepPlace::name);
   const auto fact = item->second.copies.find(action.place);
   const bool is_rewritten =

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kDayS = 86'400;
 
-// Days since 1970 as a date (Howard Hinnant, "chrono-compatible low-level date algorithms").
+// Returns days since 1970 as a date (Howard Hinnant, "chrono-compatible low-level date
+// algorithms").
 std::string date_text(std::int64_t day) {
   const std::int64_t z = day + 719'468;
   const std::int64_t era = (z >= 0 ? z : z - 146'096) / 146'097;

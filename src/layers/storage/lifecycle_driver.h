@@ -1,10 +1,10 @@
-// Drives the lifecycle policy (lifecycle.h) through its port (lifecycle_port.h): the loop that all
-// drivers share, on folders and buckets (agent/), on a store's tiers (store/) and on simulated
-// places (twin/).
+// Drives the lifecycle policy (lifecycle.h) through its port (lifecycle_port.h): the loop shared by
+// all drivers, on folders and buckets (agent/), on a store's tiers (store/) and on simulated places
+// (twin/).
 //
-// A tick is: look, decide, journal the findings (safe before anything is done), apply them to the
-// memory, carry out the actions, journal what each brought. What the places are, and which of
-// their faults a tick survives, is the port's.
+// A tick looks, decides, journals the findings (safely, before anything is done), applies them to
+// the memory, carries out the actions, and journals each result. The port defines what the places
+// are and which of their faults a tick survives.
 #pragma once
 
 #include <functional>
@@ -36,10 +36,10 @@ struct LifecycleTick {
 
 class LifecycleDriver {
  public:
-  // Writes the events as one piece and returns when they are safe.
+  // Writes the events together and returns once they are safely stored.
   using Append = std::function<Result<void>(const std::vector<LifecycleEvent>&)>;
 
-  // The port outlives the driver; `memory` is what the journal gave.
+  // The port must outlive the driver; `memory` is restored from the journal.
   LifecycleDriver(LifecyclePort& port, Append append, LifecyclePolicy policy,
                   LifecycleMemory memory)
       : port_(port),
@@ -47,8 +47,8 @@ class LifecycleDriver {
         policy_(std::move(policy)),
         memory_(std::move(memory)) {}
 
-  // An error where the places could not be seen or the journal not written: nothing more is done.
-  // `stop` ends it between two actions.
+  // Returns an error if the places could not be seen or the journal not written; then nothing more
+  // is done. `stop` can end the tick between two actions.
   Result<LifecycleTick> tick(const std::function<bool()>& stop = {});
 
   const LifecycleMemory& memory() const { return memory_; }

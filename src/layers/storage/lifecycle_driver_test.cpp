@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A place to watch a driver with.
+// A scripted place that records what the driver does.
 class ScriptedPlaces final : public LifecyclePort {
  public:
   Result<LifecycleLook> look() override { return situation.look; }
@@ -57,13 +57,13 @@ TEST(LifecycleDriver, tick_reports_what_it_did_and_why_it_failed) {
   EXPECT_EQ(tick->at, kThen);
   EXPECT_EQ(tick->items, 2u);
   EXPECT_THAT(tick->away, ElementsAre("far"));
-  EXPECT_THAT(places.acted, ElementsAre("copy/cold/a")) << "an alert is told, not carried out";
-  ASSERT_EQ(tick->done.size(), 1u) << "and was told in the first tick";
+  EXPECT_THAT(places.acted, ElementsAre("copy/cold/a")) << "an alert is reported, not carried out";
+  ASSERT_EQ(tick->done.size(), 1u) << "and was reported in the first tick";
   EXPECT_FALSE(tick->done[0].good);
   EXPECT_EQ(driver.memory().attempts.at("copy/cold/a").count, 1);
   EXPECT_EQ(journal.back().kind, LifecycleEventKind::tried);
   EXPECT_EQ(journal.back().at, kThen + seconds(1));
-  // What cannot be journalled is not done.
+  // An action that cannot be journalled is not carried out.
   places.acted.clear();
   LifecycleDriver mute(
       places, [](const auto&) -> Result<void> { return fail({.code = "x", .what = "x"}); },

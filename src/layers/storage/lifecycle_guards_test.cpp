@@ -1,5 +1,5 @@
-// One scene for every guard of the lifecycle policy, in which that guard alone stands between an
-// action and a loss, or a storm of requests. tests/planted/faults.txt removes them one at a time.
+// One scene per guard of the lifecycle policy, in which only that guard prevents a loss or a storm
+// of requests. tests/planted/faults.txt removes the guards one at a time.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(LifecycleGuards, conflict_is_neither_read_nor_copied_nor_removed) {
   EXPECT_THAT(unread.asked(hot_and_cold()), ElementsAre("alert  a"));
 }
 
-// What a copy of ours left half-way is ours to clear away, and holds up nothing.
+// A copy that we left half-made is ours to clean up, and blocks nothing.
 TEST(LifecycleGuards, torn_copy_does_not_count_as_being_written) {
   GuardScene s;
   s.item(true).good("hot").unfinished("cold");
@@ -171,7 +171,7 @@ TEST(LifecycleGuards, unneeded_copy_is_not_read) {
   LifecyclePolicy ours = hot_and_cold();
   ours.places[0].written = false;
   EXPECT_THAT(s.asked(ours), ElementsAre("remove hot a"));
-  // Where others write, it may be something else by now than what is good elsewhere.
+  // At a place that others write to, it may by now differ from the good copy elsewhere.
   EXPECT_THAT(s.asked(hot_and_cold()), ElementsAre("verify hot a"));
   GuardScene unwanted;
   unwanted.item().unread("hot");
@@ -201,7 +201,7 @@ TEST(LifecycleGuards, one_failed_removal_blocks_no_other) {
 }
 
 TEST(LifecycleGuards, nothing_moves_outside_opening_hours) {
-  LifecyclePolicy policy = hot_and_cold();  // it is noon
+  LifecyclePolicy policy = hot_and_cold();  // at noon
   for (KeepPlace& place : policy.places) place.opens = hours(1), place.closes = hours(5);
   GuardScene read;
   read.item().unread("hot");
@@ -279,7 +279,7 @@ TEST(LifecycleGuards, unread_item_is_not_among_the_newest_good_ones) {
   EXPECT_THAT(s.asked(policy), Not(Contains("remove hot a")));
 }
 
-// A torn copy of an item that is whole nowhere is kept by no rule.
+// A torn copy of an item that is complete nowhere is kept by no rule.
 TEST(LifecycleGuards, item_complete_nowhere_is_not_wanted) {
   LifecyclePolicy policy = hot_and_cold();
   for (KeepPlace& place : policy.places) place.keep.newest = 2;
@@ -293,8 +293,8 @@ TEST(LifecycleGuards, item_complete_nowhere_is_not_wanted) {
   EXPECT_THAT(milestone.asked(hot_and_cold()), ElementsAre("remove cold a"));
 }
 
-// A milestone that should be on the nodes and in the bucket and is in the file system: its copy
-// there is the only one that outlives the nodes, until the bucket has one.
+// A milestone that should be on the nodes and in the bucket is on the file system: its copy there
+// is the only one that survives the nodes, until the bucket has one.
 TEST(LifecycleGuards, copy_on_the_nodes_does_not_justify_a_removal) {
   const LifecyclePolicy policy{
       .places = {{.name = "nvme", .durable = false, .written = true, .keep = {.newest = 5}},

@@ -8,11 +8,11 @@ namespace {
 void remember_copy(LifecycleMemory& memory, const LifecycleEvent& event, CopyFinding finding) {
   ItemMemory& item = memory.items[event.item];
   if (finding == CopyFinding::good && item.digest.empty()) item.digest = event.digest;
-  if (event.place.empty()) return;  // a shortened journal says the digest by itself
+  if (event.place.empty()) return;  // a compacted journal has the digest without a copy
   item.copies[event.place] = {.stamp = event.stamp, .finding = finding, .why = event.why};
 }
 
-// Keys end in "/item": an item that comes again under its old name begins anew.
+// Keys end in "/item". An item that reappears under its old name starts without history.
 void forget(LifecycleMemory& memory, const std::string& item) {
   const auto is_its = [&](std::string_view key) {
     return key.ends_with(item) && key.size() > item.size() &&
@@ -65,13 +65,16 @@ void apply(LifecycleMemory& memory, const LifecycleEvent& event) {
                                  .is_seen = event.good,
                                  .waited = event.waited,
                                  .since = event.clock};
-      if (!event.clock.boot.empty()) memory.clock = event.clock;
+      if (!event.clock.boot.empty()) memory.clock = event.clock, memory.clock_at = event.at;
       return;
     case LifecycleEventKind::purged:
       memory.aside.erase(event.key);
       return;
     case LifecycleEventKind::ticked:
-      memory.clock = event.clock;
+      memory.clock = event.clock, memory.clock_at = event.at;
+      return;
+    case LifecycleEventKind::jumped:
+      memory.doubt = {.since = event.clock, .offset = event.until};
       return;
   }
 }

@@ -1,16 +1,16 @@
-// What the lifecycle policy remembers: the fold of its events, so that a journal of events is
-// enough to be again where one was.
+// What the lifecycle policy remembers, computed only from its events, so a journal of events is
+// enough to restore it.
 //
-// A look shows which copies there are; whether a copy is good only reading it can tell, and that is
-// what is remembered: "this copy, with this stamp, was read and is good". The stamp is whatever
-// changes when the bytes may have (size and times of a folder, the ETag of an object); a copy whose
-// stamp is another one is a copy that nobody has read. apply() is the only thing that changes a
-// memory, and it looks at no clock and no storage.
+// A look shows which copies exist. Only reading a copy can tell whether it is good, and that is
+// what is remembered: "this copy, with this stamp, was read and is good". The stamp is anything
+// that changes if the bytes may have changed (size and times of a folder, the ETag of an object); a
+// copy with a different stamp counts as never read. apply() is the only function that changes a
+// memory, and it uses no clock and no storage.
 //
-// What was set aside is remembered with the time that it has certainly lain there. That time is
-// counted on a clock that nobody can set (LifecycleClock), so that a wall clock that jumps never
-// shortens it: while one boot lasts, by the difference; over a reboot, by what was counted before
-// it and what the new boot has seen itself. The time in between does not count.
+// For a copy that was set aside, the memory holds how long it has certainly been there. That time
+// is counted on a clock that cannot be set (LifecycleClock), so a jump of the wall clock never
+// shortens it: within one boot, by the difference; over a reboot, by what was counted before it
+// plus what the new boot has seen. The time in between does not count.
 #pragma once
 
 #include <map>
@@ -24,19 +24,21 @@
 namespace orrery::storage {
 
 enum class LifecycleEventKind {
-  verified,   // item, place, stamp, digest: read, and as it should be
-  corrupt,    // item, place, stamp: read, and not as it should be
-  conflict,   // item, place, stamp: good by itself, and other than the item was
-  tried,      // key, good: the driver carried out an action; not good: why
-  paced,      // place, until: its budget is used until then
-  gone,       // item: it is nowhere to be seen
-  back,       // item: it is seen again, as it was
-  forgotten,  // item: it was gone for long, or its name was taken for another
+  verified,   // item, place, stamp, digest: read, and correct
+  corrupt,    // item, place, stamp: read, and not correct
+  conflict,   // item, place, stamp: correct by itself, but different from what the item was
+  tried,      // key, good: the driver carried out an action; if not good: why
+  paced,      // place, until: its budget is used up until then
+  gone,       // item: no longer seen anywhere
+  back,       // item: seen again, unchanged
+  forgotten,  // item: gone for long, or its name now belongs to another
   alerted,    // key
   aside,      // key (place/name), item, place, stamp, digest: about to be set aside; with `good`,
               // seen there: from `clock` on, after `waited`
   purged,     // key: what was set aside is no longer there
-  ticked      // clock: a sign of life, by which a later boot knows how long this one lasted
+  ticked,     // clock: a sign of life, by which a later boot knows how long this one lasted
+  jumped      // clock: the wall clock is in doubt since then; none: no longer; until: its offset to
+              // the machine's clock before
 };
 inline constexpr Word<LifecycleEventKind> kLifecycleEventWords[] = {
     {LifecycleEventKind::verified, "verified"}, {LifecycleEventKind::corrupt, "corrupt"},
@@ -44,15 +46,16 @@ inline constexpr Word<LifecycleEventKind> kLifecycleEventWords[] = {
     {LifecycleEventKind::paced, "paced"},       {LifecycleEventKind::gone, "gone"},
     {LifecycleEventKind::back, "back"},         {LifecycleEventKind::forgotten, "forgotten"},
     {LifecycleEventKind::alerted, "alerted"},   {LifecycleEventKind::aside, "aside"},
-    {LifecycleEventKind::purged, "purged"},     {LifecycleEventKind::ticked, "ticked"}};
+    {LifecycleEventKind::purged, "purged"},     {LifecycleEventKind::ticked, "ticked"},
+    {LifecycleEventKind::jumped, "jumped"}};
 constexpr WordTable<LifecycleEventKind> words_of(LifecycleEventKind) {
   return kLifecycleEventWords;
 }
 
-// A clock that runs on whatever the wall clock is set to: time since the machine was started, and
+// A clock that continues whatever the wall clock is set to: time since the machine started, and
 // which start that was.
 struct LifecycleClock {
-  std::string boot;  // empty: there is no such clock, and nothing that was set aside ever goes
+  std::string boot;  // empty: there is no such clock, and nothing set aside is ever removed
   Seconds up;
 
   bool operator==(const LifecycleClock&) const = default;
@@ -71,7 +74,7 @@ struct LifecycleEvent {
   std::string why;  // corrupt: the file and the check that it failed; tried: what went wrong
   LifecycleClock clock;
   Seconds waited;
-  Seconds made;  // aside: the item
+  Seconds made;  // aside: when the item was made
 
   bool operator==(const LifecycleEvent&) const = default;
 };
@@ -87,44 +90,55 @@ struct CopyFact {
 };
 
 struct ItemMemory {
-  std::string digest;                      // of the first good copy that was read
-  std::map<std::string, CopyFact> copies;  // by place
-  std::optional<Seconds> gone;             // since when none of it was seen
+  std::string digest;                      // digest of the first good copy that was read
+  std::map<std::string, CopyFact> copies;  // keyed by place
+  std::optional<Seconds> gone;             // time since which no copy was seen
 
   bool operator==(const ItemMemory&) const = default;
 };
 
 struct LifecycleAttempt {
-  int count = 0;  // in a row without success
+  int count = 0;  // consecutive attempts without success
   Seconds last;
   bool good = false;
-  std::string why;  // of the last one, if it failed
+  std::string why;  // why the last one failed
 
   bool operator==(const LifecycleAttempt&) const = default;
 };
 
-// A copy that this driver has set aside, or was about to.
+// A copy that this driver has set aside, or was about to set aside.
 struct AsideFact {
   std::string item;
   std::string place;
   std::string stamp;
-  std::string digest;    // of the item at that time
-  Seconds made;          // the item
-  bool is_seen = false;  // it was seen there: time counts
-  Seconds waited;        // in earlier boots
+  std::string digest;    // digest of the item when it was set aside
+  Seconds made;          // when the item was made
+  bool is_seen = false;  // it was seen set aside, so its time counts
+  Seconds waited;        // time counted in earlier boots
   LifecycleClock since;
 
   bool operator==(const AsideFact&) const = default;
 };
 
+// The wall clock was set (lifecycle_clock.h).
+struct ClockDoubt {
+  LifecycleClock since;  // no boot: the wall clock is believed
+  Seconds offset;        // of the wall clock to the machine's, before it was set
+
+  bool operator==(const ClockDoubt&) const = default;
+};
+
 struct LifecycleMemory {
   std::map<std::string, ItemMemory> items;
-  std::map<std::string, LifecycleAttempt> attempts;  // by action key: "verb/place/item"
-  std::map<std::string, Seconds> busy_until;         // by place
-  std::map<std::string, Seconds> paced_at;           // by place: a clock set back ends the wait
+  std::map<std::string, LifecycleAttempt> attempts;  // keyed by action: "verb/place/item"
+  std::map<std::string, Seconds> busy_until;         // keyed by place
+  // By place; shows a clock set back, which ends the wait.
+  std::map<std::string, Seconds> paced_at;
   std::set<std::string> alerted;
   std::map<std::string, AsideFact> aside;  // by "place/name"
   LifecycleClock clock;                    // the last sign of life
+  Seconds clock_at;                        // the wall clock at that sign; 0: not known
+  ClockDoubt doubt;
 
   bool operator==(const LifecycleMemory&) const = default;
 };

@@ -15,7 +15,7 @@ TEST(LifecycleMemory, first_good_digest_is_kept) {
   };
   saw(LifecycleEventKind::corrupt, "hot", "bad");
   EXPECT_EQ(m.items.at("a").digest, "") << "of a good copy only";
-  saw(LifecycleEventKind::verified, "", "d1");  // a shortened journal says the digest by itself
+  saw(LifecycleEventKind::verified, "", "d1");  // a compacted journal has the digest alone
   EXPECT_EQ(m.items.at("a").copies.size(), 1u);
   saw(LifecycleEventKind::verified, "cold", "d2");
   EXPECT_EQ(m.items.at("a").digest, "d1");

@@ -1,4 +1,4 @@
-// What the lifecycle policy asks for under each keep rule, pace and pause.
+// What the lifecycle policy requests under each keep rule, pace and pause.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// 5 s, doubling with each failure, to half an hour at the most.
+// 5 s, doubling with each failure, to at most half an hour.
 TEST(LifecycleRules, retry_pauses_double_up_to_their_cap) {
   for (int failures = 1; failures < 15; ++failures) {
     Situation s{.policy = {.places = {{.name = "hot", .written = true},
@@ -83,7 +83,7 @@ TEST(LifecycleRules, stale_item_raises_an_alert_after_six_hours) {
   EXPECT_THAT(s.asked(), ElementsAre("alert  a"));
 }
 
-// One of no run stands for itself: no other of no run lets it go.
+// An item without a run is never replaced by another one.
 TEST(LifecycleRules, item_without_a_run_is_not_replaced) {
   Situation s{.policy = {.places = {{.name = "hot"}, {.name = "cold"}}}};
   for (const char* id : {"a", "b"}) {
@@ -144,7 +144,7 @@ TEST(LifecycleRules, cache_is_filled_by_next_use) {
   EXPECT_THAT(s.asked(), testing::UnorderedElementsAre("copy nvme a", "copy nvme b", "copy nvme c",
                                                        "copy nvme d"))
       << "those with a known use, then the last read, while there is room";
-  // One whose copy elsewhere is larger needs that much.
+  // A copy of it elsewhere is larger, so it needs that much.
   s.look.items[1].copies.insert(
       s.look.items[1].copies.begin(),
       {.place = "nvme", .size = gigabytes(7), .complete = false, .stamp = "t"});

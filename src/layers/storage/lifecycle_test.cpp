@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 constexpr Seconds kNow = days(100) + hours(12);
 
-// Two durable places; the first is written to.
+// Two durable places; others write to the first.
 LifecyclePolicy two_places() {
   return {.places = {{.name = "hot", .written = true, .keep = {.newest = 1}},
                      {.name = "cold", .keep = {.milestones = true}}}};
@@ -101,7 +101,7 @@ TEST(lifecycle, unread_item_replaces_no_good_one) {
   scene.good(scene.item("a", 60), "hot");
   scene.good(scene.item("b", 30), "hot");
   scene.unread(scene.item("c", 5), "hot");
-  // b is the newest good one: it stays beside c, and a goes for b, not for c.
+  // b is the newest good one, so it stays beside c; a is removed because of b, not because of c.
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot a", "verify hot c"));
 }
 
@@ -169,7 +169,7 @@ TEST(lifecycle, failed_removal_is_retried_and_delays_no_other) {
   // Three failures: 5, 10, then 20 s.
   for (const double ago : {60.0, 40.0, 19.0}) scene.failed("remove/hot/b", seconds(ago));
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("alert  b", "remove hot a"))
-      << "after three a person is told";
+      << "after three an alert is raised";
   scene.memory.alerted.insert("failing/remove/hot/b");
   scene.look.now += seconds(1.5);
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot b", "remove hot a"));
@@ -228,7 +228,7 @@ TEST(lifecycle, pace_and_opening_hours_are_respected) {
     scene.good(item, "hot");
   }
   const LifecycleDecision first = decide(scene.look, scene.memory, policy);
-  ASSERT_EQ(first.actions.size(), 1U);  // 1 GB at 10 MB/s: the budget of 100 s
+  ASSERT_EQ(first.actions.size(), 1U);  // 1 GB at 10 MB/s uses up the budget for 100 s
   ASSERT_EQ(first.events.size(), 1U);
   EXPECT_EQ(first.events[0].until, kNow + seconds(100));
   apply(scene.memory, first.events[0]);
@@ -270,11 +270,11 @@ TEST(lifecycle, window_keeps_the_first_item_of_every_span) {
                             {.id = id, .run = "r", .made = scene.look.now - minutes(age)});
   }
   for (ItemView& item : scene.look.items) scene.good(item, "hot");
-  // b is the first of noon's hour, a the newest, d the first of eleven's.
+  // b is the first of the hour from noon, a the newest, d the first of the hour from eleven.
   EXPECT_THAT(scene.asked(policy), ElementsAre("remove hot c", "remove hot e"));
 }
 
-// The kinds of the events that a decision brings; they are applied.
+// Returns the kinds of the events of a decision and applies them.
 std::vector<LifecycleEventKind> noted(Scene& scene) {
   std::vector<LifecycleEventKind> kinds;
   for (const LifecycleEvent& event : decide(scene.look, scene.memory, two_places()).events) {
@@ -311,7 +311,7 @@ TEST(lifecycle, returning_item_keeps_its_history) {
   EXPECT_FALSE(scene.memory.items.at("a").gone.has_value());
   scene.look.items.clear();
   (void)noted(scene);
-  // A copy of ours that nobody has read proves nothing; one that a writer made is a new item.
+  // Our own copy proves nothing until it is read; one that a writer made is a new item.
   scene.look.items = items;
   scene.look.items[0].copies[0].place = "cold";
   EXPECT_THAT(noted(scene), ElementsAre(LifecycleEventKind::back));

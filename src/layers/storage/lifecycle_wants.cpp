@@ -8,7 +8,7 @@
 namespace orrery::storage {
 namespace {
 
-using Run = std::vector<ItemState*>;  // from old to new
+using Run = std::vector<ItemState*>;  // oldest first
 
 CopyState state_of(const CopyView& copy, const ItemMemory* memory) {
   if (!copy.odd.empty()) return CopyState::odd;
@@ -16,7 +16,7 @@ CopyState state_of(const CopyView& copy, const ItemMemory* memory) {
   if (!memory) return CopyState::unread;
   const auto fact = memory->copies.find(copy.place);
   if (fact == memory->copies.end()) return CopyState::unread;
-  // A copy that was good and has other bytes now is a conflict only once it was read again.
+  // A good copy whose bytes have changed becomes a conflict only once it was read again.
   if (fact->second.stamp != copy.stamp) return CopyState::unread;
   switch (fact->second.finding) {
     case CopyFinding::good:
@@ -57,8 +57,8 @@ void want_newest(Run& run, std::size_t place, int count) {
   }
 }
 
-// The first of every `spacing`, counted from the clock's zero: which one that is does not change
-// when others go.
+// Wants the first item in every `spacing`, counted from the clock's zero, so the choice does not
+// change when other items are removed.
 void want_window(Run& run, std::size_t place, const KeepRule& keep, Seconds now) {
   double last_slot = -1;
   for (ItemState* item : run) {
@@ -85,7 +85,7 @@ Bytes size_of(const ItemState& item) {
   return size;
 }
 
-// What is used soonest first; what has no known use after it, the last read first.
+// Orders items by next use, soonest first; then those without a known use, last read first.
 void fill_cache(std::vector<ItemState>& items, std::size_t place, Bytes capacity) {
   std::vector<ItemState*> order;
   for (ItemState& item : items) {
@@ -118,7 +118,7 @@ void apply_keep(Run& run, std::size_t place, const KeepRule& keep, Seconds now) 
   }
 }
 
-// The owner's own rules stand instead of the places'.
+// The owner's rules replace those of the places.
 void apply_owners(ItemState& item, const LifecyclePolicy& policy) {
   if (!item.view->wanted) return;
   for (std::size_t p = 0; p < policy.places.size(); ++p) {

@@ -14,7 +14,7 @@
 namespace orrery::storage {
 namespace {
 
-// mlcommons/storage configs: batch x record / compute time, MiB/s of one accelerator.
+// mlcommons/storage configs: batch x record / compute time, in MiB/s per accelerator.
 TEST(Loader, ideal_rates_of_mlperf_storage) {
   const CsvTable table =
       catalog::embedded_table("calibration/mlperf_storage_workloads.csv").value();
@@ -31,10 +31,10 @@ TEST(Loader, ideal_rates_of_mlperf_storage) {
   EXPECT_EQ(checked, 7);
 }
 
-// All 132 v1.0 reports: measured rate over the ideal one is the utilisation; submitters raise the
-// accelerators until it nears the pass mark (0.90; CosmoFlow 0.70), so the median lies just above
-// it and no row is far below. The worst reported, 0.752 against 0.90, counts ramp-up that AU leaves
-// out.
+// All 132 v1.0 reports: the measured rate divided by the ideal one is the utilisation. Submitters
+// add accelerators until it approaches the pass mark (0.90; CosmoFlow 0.70), so the median is just
+// above the mark and no row is far below. The lowest reported, 0.752 for a mark of 0.90, includes
+// ramp-up that AU excludes.
 TEST(Loader, utilisation_of_every_published_row) {
   const CsvTable workloads =
       catalog::embedded_table("calibration/mlperf_storage_workloads.csv").value();
@@ -68,8 +68,8 @@ TEST(Loader, utilisation_of_every_published_row) {
   EXPECT_EQ(well_below, 7);
 }
 
-// Three v3.0 systems with 5715, 5655 and 5588 MiB/s an accelerator report AU of 94.65, 93.71 and
-// 92.57 % (mlcommons/storage_results_v3.0): the loader gives the AU from the rate.
+// Three v3.0 systems with 5715, 5655 and 5588 MiB/s per accelerator report AU of 94.65, 93.71 and
+// 92.57 % (mlcommons/storage_results_v3.0): the loader model gives the AU from the rate.
 TEST(Loader, utilisation_from_rate) {
   const struct {
     double mib_s;
@@ -90,7 +90,7 @@ TEST(Loader, utilisation_from_rate) {
 }
 
 FetchPath rgw() {
-  // ceph radosgw 16.2.15, one thread: 4 KiB GET 2.11 ms at the median and 277 op/s, 64 MiB at
+  // ceph radosgw 16.2.15, one thread: 4 KiB GET in 2.11 ms at the median and 277 op/s, 64 MiB at
   // 142.5 MiB/s.
   return {.first_byte = seconds(1.0 / 277),
           .stream = BytesPerSecond(mib(142.5).base()),
@@ -100,15 +100,15 @@ FetchPath rgw() {
           .requests = PerSecond(1e6)};
 }
 
-TEST(Fetch, small_objects_are130_times_slower_on_the_measured_gateway) {
+TEST(Fetch, small_objects_are_130_times_slower_on_the_measured_gateway) {
   EXPECT_NEAR(fetch_rate(mib(64), rgw()).rate / fetch_rate(kib(4), rgw()).rate, 130, 5);
-  // 1 MiB in between, measured at 127.6 MiB/s: the form says 94, 26 % low, since the first-byte
-  // time of one run under load was taken for all.
+  // 1 MiB in between was measured at 127.6 MiB/s: the formula says 94, 26 % low, because the
+  // first-byte time of one run under load was used for all.
   EXPECT_NEAR(fetch_rate(mib(1), rgw()).rate.base() / mib(127.6).base(), 1, 0.3);
 }
 
-// Seagate gives 1.8 MiB as the size at which a disk with 285 MB/s reaches half its rate; it needs
-// 6.6 ms to the first byte.
+// Seagate gives 1.8 MiB as the size at which a disk with 285 MB/s reaches half its rate, which
+// means 6.6 ms to the first byte.
 TEST(Fetch, half_the_rate_where_the_first_byte_takes_as_long_as_the_rest) {
   const BytesPerSecond disk(285e6);
   EXPECT_NEAR(stream_rate(mib(1.8), milliseconds(6.6), disk) / disk, 0.5, 0.01);
@@ -143,7 +143,7 @@ TEST(Fetch, more_never_slows) {
 }
 
 TEST(Loader, decode_binds) {
-  // 400 images a step of 0.224 s ask 1,786 a second; 4 cores at 223 images/s give 892.
+  // 400 images per step of 0.224 s are 1,786 per second; 4 cores at 223 images/s give 892.
   const LoaderRate r = load_rate({.batch = 400,
                                   .sample = bytes(114660),
                                   .compute = seconds(0.224),
@@ -180,7 +180,8 @@ TEST(Loader, cache_and_store_side_by_side) {
   EXPECT_NEAR(rate_through_cache(0.5, cache, store) / gbytes_per_s(1), 2, 1e-12);
 }
 
-// By hand: 100 MB/s for nine tenths and 10 MB/s for one take 0.019 s a MB, most of it the tenth.
+// By hand: 100 MB/s for nine tenths and 10 MB/s for one tenth take 0.019 s per MB, mostly for the
+// tenth.
 TEST(Loader, mixed_reads_add_their_times) {
   const FetchRate shards{.rate = gbytes_per_s(100e-3), .limit = FetchLimit::server};
   const FetchRate samples{.rate = gbytes_per_s(10e-3), .limit = FetchLimit::streams};
@@ -220,12 +221,12 @@ TEST(Loader, slowest_stage_limits_the_loader) {
                   .moving = milliseconds(30),
                   .decoded_sample = megabytes(1),
                   .to_device = gbytes_per_s(20)};
-  // Two cores at 40 ms a sample: 50 a second, half of what the step asks for.
+  // Two cores at 40 ms per sample: 50 per second, half of what the step needs.
   EXPECT_NEAR(load_rate(p).samples_per_s, 50, 1e-9);
   EXPECT_EQ(load_rate(p).limit, LoaderLimit::decode);
   EXPECT_NEAR(load_rate(p).utilisation, 0.5, 1e-9);
   p.cores = 100;
-  p.to_device = megabytes(20) / seconds(1);  // of what is decoded, ten times what is stored
+  p.to_device = megabytes(20) / seconds(1);  // decoded data, ten times the stored size
   EXPECT_NEAR(load_rate(p).samples_per_s, 20, 1e-9);
   EXPECT_EQ(load_rate(p).limit, LoaderLimit::device_copy);
   const FetchPath path{.first_byte = milliseconds(10),
@@ -234,7 +235,7 @@ TEST(Loader, slowest_stage_limits_the_loader) {
                        .client = gbytes_per_s(100),
                        .server = gbytes_per_s(100),
                        .requests = PerSecond(50)};
-  // An object as large as what comes in its first-byte time has half the rate.
+  // An object that takes as long to transfer as its first-byte time gets half the rate.
   EXPECT_NEAR(stream_rate(megabytes(10), path.first_byte, path.stream).base(), 0.5e9, 1e-3);
   EXPECT_NEAR(fetch_rate(kilobytes(10), path).rate.base(), 50 * 10'000, 1e-6);
   EXPECT_EQ(rate_through_cache(1.5, gbytes_per_s(4), gbytes_per_s(1)), gbytes_per_s(4));

@@ -19,7 +19,7 @@ std::vector<int> shuffled(int items, RandomStream& random) {
   return order;
 }
 
-// A buffer filled in file order; each read takes a random place of it and refills that place.
+// A buffer filled in file order; each read takes a random entry and refills it.
 std::vector<int> buffered(int items, int buffer, RandomStream& random) {
   std::vector<int> order;
   std::vector<int> held;

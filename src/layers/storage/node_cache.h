@@ -1,9 +1,9 @@
-// A cache item by item, and the order in which epochs read: what the loaders of a simulated host go
-// through.
+// A cache item by item, and the order in which epochs read: used by the loaders of a simulated
+// host.
 //
-// Every item is read once an epoch. The order of an epoch follows from the seed and the epoch's
-// number alone, so that a run which is resumed reads on where it stood, and so that the next use of
-// an item is known: Belady's choice can be had, since a shuffle is drawn before it is read.
+// Every item is read once per epoch. The order of an epoch depends only on the seed and the epoch's
+// number, so a resumed run continues where it was. An item's next use is therefore known, which
+// makes Belady's choice possible: a shuffle is drawn before it is read.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace orrery::storage {
 
 struct EpochOptions {
   int items = 1;
-  // How far an item may move from its place in the file order: 0 a fixed order, items or more a
-  // full shuffle, between them the shuffle buffer of streaming loaders.
+  // How far an item may move from its position in the file order: 0 is a fixed order, `items` or
+  // more a full shuffle, and values between them the shuffle buffer of streaming loaders.
   int shuffle_buffer = 0;
   std::uint64_t seed = 1;
 };
@@ -28,7 +28,7 @@ std::vector<int> epoch_order(const EpochOptions& options, int epoch);
 
 struct EpochRead {
   int item = 0;
-  std::int64_t number = 0;    // of all reads, from 0
+  std::int64_t number = 0;    // counts all reads, from 0
   std::int64_t next_use = 0;  // the number of the item's next read
 };
 
@@ -42,9 +42,9 @@ class EpochReader {
   void turn();
 
   EpochOptions options_;
-  std::vector<int> order_;       // of this epoch
-  std::vector<int> next_order_;  // of the one after it
-  std::vector<int> next_place_;  // of an item in it
+  std::vector<int> order_;       // item order of the current epoch
+  std::vector<int> next_order_;  // item order of the next epoch
+  std::vector<int> next_place_;  // an item's position in it
   int epoch_ = 0;
   int at_ = 0;
 };
@@ -53,7 +53,7 @@ class NodeCache {
  public:
   NodeCache(catalog::EvictionPolicy policy, int items, int capacity, std::uint64_t seed);
 
-  // True on a hit. What was missed is held from now on, as far as the policy says so.
+  // Returns true on a hit. A missed item is cached from now on if the policy keeps it.
   bool read(const EpochRead& read);
 
  private:
@@ -62,8 +62,9 @@ class NodeCache {
   void insert_at_random(int item);
   void rerank(int item, std::int64_t rank);
 
-  // Each item held has a rank; the highest goes first. LRU ranks by age, Belady by next use; random
-  // eviction picks a place, since a rank drawn at the read is no even draw at the eviction.
+  // Each cached item has a rank; the highest is evicted first. LRU ranks by age, Belady by next
+  // use. Random eviction picks an entry directly, because ranks drawn at read time would not give
+  // an even draw at eviction.
   catalog::EvictionPolicy policy_;
   std::size_t capacity_;
   std::size_t held_ = 0;

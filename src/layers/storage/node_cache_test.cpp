@@ -1,5 +1,5 @@
 // A cache read by read and the order of an epoch draw by draw: what each policy holds, worked out
-// by hand, and the draws of the streams that decide the rest.
+// by hand, and the random draws that decide the rest.
 #include "layers/storage/node_cache.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,8 @@ namespace {
 using catalog::EvictionPolicy;
 using testing::ElementsAre;
 
-// Which reads of these items hit; the next use of each is looked up, never again is last.
+// Returns which reads of these items hit; the next use of each is looked up, and "never again" is
+// last.
 std::string hits_of(EvictionPolicy policy, const std::vector<int>& items, int capacity) {
   NodeCache cache(policy, 10, capacity, 3);
   std::string hits;
@@ -32,15 +33,16 @@ std::string hits_of(EvictionPolicy policy, const std::vector<int>& items, int ca
   return hits;
 }
 
-// Room for two. LRU: 0 1 | hit 0, so 1 is the older and goes for 2; 1 is missed and 0 goes.
+// Room for two. LRU: 0 1 | hit 0, so 1 is older and is evicted for 2; then 1 misses and 0 is
+// evicted.
 TEST(NodeCaches, least_recently_read_goes_first) {
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 0, 2, 1, 0, 0, 2}, 2), "--h---h-");
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 2, 0, 1, 2, 2}, 3), "---hhhh");
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {4, 4, 5, 4}, 1), "-h--");
 }
 
-// What is read last in the future goes, be it what was just read: 0 1 held, of {0 at 5, 1 at 2,
-// 2 at 6} the third is not kept.
+// The item whose next use is latest is evicted, even if it was just read: 0 and 1 are held; of {0
+// at 5, 1 at 2, 2 at 6} item 2 is not kept.
 TEST(NodeCaches, belady_drops_what_is_used_last) {
   EXPECT_EQ(hits_of(EvictionPolicy::belady, {0, 1, 1, 2, 0, 1, 2, 2}, 2), "--h-hh-h");
   EXPECT_EQ(hits_of(EvictionPolicy::belady, {0, 1, 2, 0, 1, 2}, 2), "---hh-");
@@ -59,7 +61,7 @@ TEST(NodeCaches, no_room_is_never_a_hit) {
   }
 }
 
-// Three places: the fourth item takes the one that is drawn, and only a miss draws.
+// Three entries: the fourth item replaces the one drawn, and only a miss draws.
 TEST(NodeCaches, random_place_is_drawn_at_each_eviction) {
   RandomStream draws(3, "storage/eviction");
   std::vector<int> places = {0, 1, 2};
@@ -79,7 +81,7 @@ TEST(EpochOrders, no_buffer_keeps_file_order) {
   EXPECT_THAT(epoch_order({.items = 1, .shuffle_buffer = 1}, 0), ElementsAre(0));
 }
 
-// From the last place to the second, each changes with one up to itself.
+// From the last position to the second, each is swapped with a position up to its own.
 TEST(EpochOrders, full_shuffle_draws_from_the_end) {
   for (const int buffer : {12, 13, 100}) {
     RandomStream draws(9, "storage/epoch/4");
@@ -90,7 +92,8 @@ TEST(EpochOrders, full_shuffle_draws_from_the_end) {
   }
 }
 
-// The place that was read takes the next of the file; at the end the last of the buffer moves in.
+// The next item of the file fills the entry that was read; at the end the buffer's last entry moves
+// there.
 TEST(EpochOrders, buffer_refills_the_place_it_read) {
   RandomStream draws(9, "storage/epoch/2");
   std::vector<int> held = {0, 1, 2, 3};
@@ -108,7 +111,7 @@ TEST(EpochOrders, buffer_refills_the_place_it_read) {
   EXPECT_EQ(epoch_order({.items = 12, .shuffle_buffer = 4, .seed = 9}, 2), expected);
 }
 
-// Three epochs of six: reads are numbered through, and the next use is in the next epoch.
+// Three epochs of six: reads are numbered consecutively, and the next use is in the next epoch.
 TEST(EpochOrders, reader_knows_when_an_item_is_next_read) {
   const EpochOptions o{.items = 6, .shuffle_buffer = 6, .seed = 11};
   EpochReader reader(o);
@@ -136,7 +139,8 @@ TEST(NodeCache, cache_of_one_item_keeps_the_last) {
   }
 }
 
-// An item is read at most so many places before its own, since the buffer is filled in file order.
+// An item is read at most the buffer's size before its own position, because the buffer is filled
+// in file order.
 TEST(NodeCache, shuffle_buffer_moves_items_a_little) {
   const std::vector<int> order = epoch_order({.items = 60, .shuffle_buffer = 4}, 0);
   std::vector<int> sorted = order;
@@ -173,7 +177,7 @@ TEST(NodeCache, epoch_reads_every_item_once) {
           EXPECT_EQ(next[static_cast<std::size_t>(read.item)], read.number) << "as it was said";
         }
         next[static_cast<std::size_t>(read.item)] = read.next_use;
-        // From a buffer of b items none comes more than b - 1 places early.
+        // With a buffer of b items, none is read more than b - 1 positions early.
         if (buffer > 0 && buffer < 30) {
           EXPECT_LE(read.item, at + buffer - 1);
         }
@@ -183,7 +187,7 @@ TEST(NodeCache, epoch_reads_every_item_once) {
       }
     }
   }
-  // A shuffle may leave an item where it was: one in thirty does.
+  // A shuffle may leave an item where it was: on average one in thirty.
   int fixed = 0;
   for (int epoch = 0; epoch < 400; ++epoch) {
     const auto order = epoch_order({.items = 30, .shuffle_buffer = 30, .seed = 5}, epoch);

@@ -10,7 +10,7 @@
 namespace orrery::storage {
 namespace {
 
-// Ticks without an end would be a fault of the policy's; so many saves never take as many.
+// Endless ticks would be a fault of the policy; the saves considered never take this many.
 constexpr int kTicksMost = 100'000;
 
 std::string id_of(int save) { return fmt::format("save-{:04}", save); }
@@ -50,7 +50,7 @@ class PlannedPlaces final : public LifecyclePort {
 
   Seconds now() const override { return now_; }
 
-  // To when the next save is whole; false where none is left.
+  // Advances to when the next save is whole; returns false if none is left.
   bool go_on() {
     if (written_ >= q_.saves) return false;
     now_ = max(now_, whole_at(written_));
@@ -114,7 +114,7 @@ class PlannedPlaces final : public LifecyclePort {
   const LivesQuestion& q_;
   Seconds now_;
   int written_ = 0;
-  std::vector<ItemView> items_;  // by save
+  std::vector<ItemView> items_;  // indexed by save
   SaveLives lives_;
 };
 

@@ -1,12 +1,12 @@
 // Where the checkpoints of a run are over time, and why they moved: the lifecycle policy
-// (lifecycle.h) driven through places whose clock is the plan.
+// (lifecycle.h) on places whose times come from the plan.
 //
-//   save k   begins at k x interval, is whole at its first place a write later
-//   copy     takes what the plan says a copy to that place takes; then it is read there once
+//   save k   begins at k x interval, and is whole at its first place after the write time
+//   copy     takes the plan's time for a copy to that place; then it is read there once
 //   remove   takes no time
-// One action at a time, as the agent carries them out: a copy that takes longer than an interval
-// shows as a queue. Nothing fails here, and no place is ever away: what the policy makes of faults
-// is tested elsewhere (lifecycle_rules_test.cpp). Deterministic, without a random number.
+// One action at a time, as the agent carries them out: if a copy takes longer than an interval, a
+// queue builds up. Nothing fails here, and no place is ever away: lifecycle_rules_test.cpp tests
+// how the policy handles faults. Deterministic, without random numbers.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace orrery::storage {
 
 struct LivesPlace {
   KeepPlace place;
-  Seconds takes;   // to bring a save there; of the first: to write it
+  Seconds takes;   // to bring a save there; for the first place: to write it
   Seconds reread;  // to read it once more
 };
 
 struct LivesQuestion {
-  std::vector<LivesPlace> places;  // the first is written to
+  std::vector<LivesPlace> places;  // the trainer writes to the first
   Seconds interval;
-  Seconds milestone;  // the first save of every such span is one
+  Seconds milestone;  // the first save in every such span is a milestone
   Bytes size;
   int saves = 16;
 };
@@ -41,7 +41,7 @@ struct LifeMove {
   LifeMoveKind kind = LifeMoveKind::written;
   int save = 0;
   std::string place;
-  std::string from;  // of a copy
+  std::string from;  // source of a copy
   std::string why;
 };
 
@@ -50,12 +50,12 @@ struct LifeStay {
   int save = 0;
   std::string place;
   Seconds from;
-  std::optional<Seconds> until;  // none: it was still there at the end
+  std::optional<Seconds> until;  // nullopt: still there at the end
 };
 
 struct SaveLives {
   Seconds end;
-  std::vector<LifeMove> moves;  // in time's order
+  std::vector<LifeMove> moves;  // in order of time
   std::vector<LifeStay> stays;
   std::vector<int> milestones;
 };

@@ -11,7 +11,7 @@
 namespace orrery::storage {
 namespace {
 
-// Drives of the nodes with the newest, a file system with two, a bucket with milestones.
+// The nodes' drives keep the newest, a file system two, a bucket the milestones.
 LivesQuestion three_places() {
   return {.places =
               {{.place = {.name = "nvme", .durable = false, .written = true, .keep = {.newest = 1}},
@@ -29,7 +29,7 @@ LivesQuestion three_places() {
           .saves = 12};
 }
 
-// Where a save is just before the end.
+// Returns where each save is just before the end.
 std::map<std::string, std::vector<int>> at_the_end(const SaveLives& lives) {
   std::map<std::string, std::vector<int>> all;
   for (const LifeStay& s : lives.stays) {
@@ -46,7 +46,7 @@ TEST(save_lives, saves_end_where_the_rules_keep_them) {
   EXPECT_EQ(left.at("cold"), (std::vector<int>{0, 6})) << "one in three hours";
 }
 
-// By hand: written 20 s after it begins, read in 5 s, at the file system 100 s later.
+// By hand: written 20 s after it begins, read in 5 s, on the file system 100 s later.
 TEST(save_lives, saves_follow_the_planned_times) {
   const SaveLives lives = follow_saves(three_places());
   EXPECT_EQ(lives.moves.front().kind, LifeMoveKind::written);
@@ -60,7 +60,7 @@ TEST(save_lives, saves_follow_the_planned_times) {
   for (const LifeMove& m : lives.moves) EXPECT_FALSE(m.why.empty());
 }
 
-// A stay ends after it began, and no save is nowhere while the run goes on.
+// A stay ends after it began, and while the run continues every save is somewhere.
 TEST(save_lives, newest_save_is_always_somewhere) {
   const SaveLives lives = follow_saves(three_places());
   for (const LifeStay& s : lives.stays) {
@@ -75,7 +75,7 @@ TEST(save_lives, newest_save_is_always_somewhere) {
   }
 }
 
-// Copies that take longer than an interval pile up behind one another, and are made all the same.
+// Copies that take longer than an interval queue up, and are made all the same.
 TEST(save_lives, slow_copies_queue_up) {
   LivesQuestion q = three_places();
   q.places[1].takes = minutes(40);
@@ -86,7 +86,7 @@ TEST(save_lives, slow_copies_queue_up) {
 
 TEST(save_lives, no_places_give_no_moves) { EXPECT_TRUE(follow_saves({}).moves.empty()); }
 
-// Drives with the newest, a file system with two.
+// Drives keep the newest, a file system two.
 LivesQuestion nvme_and_hot() {
   return {.places =
               {{.place = {.name = "nvme", .durable = false, .written = true, .keep = {.newest = 1}},
@@ -101,7 +101,7 @@ LivesQuestion nvme_and_hot() {
           .saves = 4};
 }
 
-std::string told(const LifeMove& m) {
+std::string shown(const LifeMove& m) {
   return fmt::format("{} {} {} {}{}", m.at.base(), to_text(m.kind), m.save, m.place,
                      m.from.empty() ? "" : " from " + m.from);
 }
@@ -109,13 +109,13 @@ std::string told(const LifeMove& m) {
 TEST(SaveLives, four_saves_move_as_scheduled) {
   const SaveLives lives = follow_saves(nvme_and_hot());
   std::vector<std::string> moves;
-  for (const LifeMove& m : lives.moves) moves.push_back(told(m));
+  for (const LifeMove& m : lives.moves) moves.push_back(shown(m));
   const std::string saved = " nvme";
   const std::string copied = " hot from nvme";
   const std::string passed = " hot";
   const std::string safe = " nvme";
-  // Whole after 20 s, read in 5, copied in 100 and read there in 10. The newest that outlives the
-  // nodes keeps all its copies until the next one does.
+  // Whole after 20 s, read in 5, copied in 100 and read there in 10. The newest save that survives
+  // the nodes keeps all its copies until the next one does.
   EXPECT_EQ(moves, (std::vector<std::string>{
                        "20 written 0" + saved, "125 copied 0" + copied, "1820 written 1" + saved,
                        "1925 copied 1" + copied, "1935 removed 0" + safe, "3620 written 2" + saved,
@@ -136,7 +136,7 @@ TEST(SaveLives, four_saves_move_as_scheduled) {
   EXPECT_FALSE(lives.stays[7].until);
 }
 
-// A save that is whole while a copy is under way is there from then on, not from the copy's end.
+// A save that becomes whole during a copy exists from then on, not from the copy's end.
 TEST(SaveLives, save_made_during_a_copy_exists_from_its_own_time) {
   LivesQuestion q = nvme_and_hot();
   q.places[1].takes = seconds(2500);
@@ -149,7 +149,7 @@ TEST(SaveLives, save_made_during_a_copy_exists_from_its_own_time) {
   EXPECT_EQ(lives.moves[1].save, 1);
 }
 
-// Spans of 2,500 s: saves at 0, 3,000, 5,000 and 8,000 s are the first of theirs.
+// Spans of 2,500 s: the saves at 0, 3,000, 5,000 and 8,000 s are the first of theirs.
 TEST(SaveLives, milestone_is_the_first_save_of_its_span) {
   LivesQuestion q = nvme_and_hot();
   q.interval = seconds(1000);

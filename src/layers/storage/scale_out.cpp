@@ -33,7 +33,7 @@ ScaleOutRate scale_out(Bytes size, const ScaleOut& system) {
 }
 
 ScaleOutFit fit_scale_out(std::span<const ScaleOutRow> rows) {
-  // Dividing t = t0 + x/b by the measured t makes every row count alike: 1 = t0 u + x u / b.
+  // Dividing t = t0 + x/b by the measured t gives every row equal weight: 1 = t0 u + x u / b.
   double uu = 0;
   double uv = 0;
   double vv = 0;
@@ -57,7 +57,7 @@ ScaleOutFit fit_scale_out(std::span<const ScaleOutRow> rows) {
 
 namespace {
 
-// Of t = share / rate, by least squares of relative error; share is size / servers or size /
+// Fits t = share / rate by least squares of relative error; share is size / servers or size /
 // clients.
 struct RateSum {
   double linear = 0;
@@ -86,7 +86,8 @@ double squared_error(std::span<const ScaleOutRow> rows, const ClientBoundFit& fi
 }  // namespace
 
 ClientBoundFit fit_client_bound(std::vector<ScaleOutRow> rows) {
-  // Clients bind where many servers face each of them, so one place in this order divides the rows.
+  // Clients bind if there are many servers per client, so one position in this order divides the
+  // rows.
   std::ranges::stable_sort(rows, {},
                            [](const ScaleOutRow& row) { return row.servers / row.clients; });
   ClientBoundFit best;
@@ -104,7 +105,7 @@ ClientBoundFit fit_client_bound(std::vector<ScaleOutRow> rows) {
     }
     const ClientBoundFit fit{.per_server = servers.rate(), .per_client = clients.rate()};
     const double error = squared_error(rows, fit);
-    // Clients bind only where that says more than rounding does.
+    // Clients bind only if that lowers the error by more than rounding.
     if (error < least - 1e-12) {
       least = error;
       best = fit;

@@ -15,14 +15,14 @@ namespace {
 
 BytesPerSecond gib_per_s(double v) { return BytesPerSecond(gib(v).base()); }
 
-// Everpure FlashBlade//EXA (mlcommons/storage_results_v3.0): 1T and 405B checkpoints, write
-// seconds.
+// Everpure FlashBlade//EXA (mlcommons/storage_results_v3.0): 1T and 405B checkpoints, write times
+// in seconds.
 const ScaleOutRow kTen{.size = gib(15426.6), .servers = 10, .time = seconds(47.28)};
 const ScaleOutRow kFifteen{.size = gib(15426.6), .servers = 15, .time = seconds(31.97)};
 const ScaleOutRow kTwenty{.size = gib(15426.6), .servers = 20, .time = seconds(23.67)};
 const ScaleOutRow kThirtySmall{.size = gib(5292.2), .servers = 30, .time = seconds(7.20)};
 
-// Measured: 17.60 s, 876.5 GiB/s by size over mean time (887.7 as the mean of rates, +- 103).
+// Measured: 17.60 s, 876.5 GiB/s as size over mean time (887.7 as the mean of rates, +- 103).
 TEST(ScaleOutFit, predicts_thirty_nodes_from_fewer_and_a_smaller_checkpoint) {
   const ScaleOutRow rows[] = {kTen, kFifteen, kTwenty, kThirtySmall};
   const ScaleOutFit fit = fit_scale_out(rows);
@@ -35,8 +35,8 @@ TEST(ScaleOutFit, predicts_thirty_nodes_from_fewer_and_a_smaller_checkpoint) {
   EXPECT_NEAR(predicted.of_linear, 0.88, 0.03);
 }
 
-// Without the small checkpoint no row shows the fixed cost, and the answer is the straight line
-// that misses by a tenth.
+// Without the small checkpoint no row shows the fixed cost, and the result is the straight line,
+// which is off by a tenth.
 TEST(ScaleOutFit, straight_line_misses_by_a_tenth) {
   const ScaleOutRow rows[] = {kTen, kFifteen, kTwenty};
   const ScaleOutFit fit = fit_scale_out(rows);
@@ -83,7 +83,7 @@ TEST(ScaleOutRate, more_servers_never_slow) {
   }
 }
 
-// The reads of the same rows: no commit, so that the clients' end shows.
+// The reads of the same rows: there is no commit, so the clients' limit shows.
 TEST(ScaleOut, reads_are_held_by_the_clients) {
   const std::vector<ScaleOutRow> rows = {
       {.size = gib(15426.6), .servers = 10, .time = seconds(62.97), .clients = 32},
@@ -115,7 +115,7 @@ TEST(ScaleOut, clients_that_never_bind_are_unlimited) {
   EXPECT_EQ(fit.per_client, kUnlimitedRate);
 }
 
-// The first row is held by its server, the others by their clients.
+// The first row is limited by its server, the others by their clients.
 TEST(ScaleOut, fit_separates_server_and_client_limits) {
   const auto row = [](double servers, double rate) {
     return ScaleOutRow{
@@ -137,12 +137,12 @@ TEST(ScaleOut, rate_and_fixed_cost) {
   EXPECT_EQ(scale_out(gigabytes(500), system).limit, ScaleOutLimit::fixed_cost);
   system.fixed = seconds(9);
   EXPECT_EQ(scale_out(gigabytes(500), system).limit, ScaleOutLimit::servers);
-  // Rows that grow faster than in proportion have no fixed cost: never less than none.
+  // Rows that grow faster than in proportion have no fixed cost; it is never negative.
   const ScaleOutRow fast[] = {{.size = gigabytes(100), .servers = 1, .time = seconds(10)},
                               {.size = gigabytes(200), .servers = 1, .time = seconds(21)}};
   EXPECT_EQ(fit_scale_out(fast).fixed, Seconds(0));
   EXPECT_NEAR(fit_scale_out(fast).per_server / gbytes_per_s(1), 9.77, 0.01);
-  // Which side binds is a matter of servers a client: rows of 5 GB/s a server and 20 a client.
+  // Which side binds depends on servers per client: rows of 5 GB/s per server and 20 per client.
   std::vector<ScaleOutRow> rows;
   for (const auto& [servers, clients] :
        {std::pair{4.0, 8.0}, {40.0, 4.0}, {32.0, 64.0}, {12.0, 1.0}}) {

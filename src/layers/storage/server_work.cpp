@@ -5,7 +5,7 @@
 namespace orrery::storage {
 namespace {
 
-// Of a byte that is stored or sent, parity or data.
+// Returns the core time per byte stored or sent, parity or data.
 double each_byte(const ServerWork& work) {
   const double moving = path_cost(GpuPath::direct).core_s_per_byte;
   return moving + (work.encrypted ? 1 / kEncryptPerCore.base() : 0);

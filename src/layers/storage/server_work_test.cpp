@@ -5,13 +5,13 @@
 namespace orrery::storage {
 namespace {
 
-// By hand: 0.0465 of moving, 0.25 of AES-256-GCM at 4 GB/s a core.
+// By hand: 0.0465 for moving, 0.25 for AES-256-GCM at 4 GB/s per core.
 TEST(ServerWork, read_is_moved_and_decrypted) {
   EXPECT_NEAR(read_work({}) * 1e9, 0.0465, 1e-4);
   EXPECT_NEAR(read_work({.encrypted = true}) * 1e9, 0.2965, 1e-4);
 }
 
-// 8 + 2: ten bytes are stored for eight, and each byte is multiplied into two parities.
+// 8 + 2: ten bytes are stored per eight, and each byte is multiplied into two parities.
 TEST(ServerWork, write_pays_for_parity) {
   const ServerWork coded{.data = 8, .parity = 2};
   EXPECT_NEAR(write_work(coded) * 1e9, 0.0465 * 1.25 + 2 * 0.024, 1e-4);
@@ -19,12 +19,12 @@ TEST(ServerWork, write_pays_for_parity) {
   EXPECT_NEAR(write_work(sealed) * 1e9, 0.2965 * 1.25 + 2 * 0.024, 1e-4);
 }
 
-// Three copies are stored three times and coded not at all.
+// Three copies are stored three times and need no coding.
 TEST(ServerWork, copies_are_not_coded) {
   EXPECT_NEAR(write_work({.data = 1, .parity = 2}) * 1e9, 3 * 0.0465, 1e-4);
 }
 
-// The code alone at the rates that ISA-L gave for one core, GB/s of data.
+// Coding alone, at the rates that ISA-L reached on one core, in GB/s of data.
 TEST(ServerWork, coding_lies_near_the_measured_rates) {
   struct Row {
     int data, parity;

@@ -12,7 +12,7 @@
 
 namespace orrery::storage {
 
-// Drives of 10 TB, 7 and 4 GB/s, 500,000 reads a second.
+// Drives of 10 TB, 7 and 4 GB/s, 500,000 reads per second.
 inline catalog::StorageDevice plain_drive() {
   catalog::StorageDevice d;
   d.device_class = "TLC NVMe";
@@ -27,7 +27,8 @@ inline catalog::StorageDevice plain_drive() {
   return d;
 }
 
-// 6 + 3, three quarters full: half of what is bought is usable, 1.5 bytes are written for one.
+// 6 + 3, three quarters full: half of what is bought is usable, and 1.5 bytes are written per byte
+// of data.
 inline TierOptions six_and_three() {
   TierOptions o;
   o.protection = {.data = 6, .parity = 3, .fill = 0.75};

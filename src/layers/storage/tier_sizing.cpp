@@ -8,30 +8,31 @@
 namespace orrery::storage {
 namespace {
 
-// Two ports of 200 Gb/s, or one of 400: assumed, as servers of drives are sold.
+// Two ports of 200 Gb/s, or one of 400: assumed, typical of servers sold with drives.
 constexpr BytesPerSecond kServerNetwork = gbits_per_s(400);
 
-// A server that is lost with all its drives: one in a thousand a year, assumed.
+// Rate at which a server is lost with all its drives: one in a thousand per year, assumed.
 constexpr PerSecond kServerLosses{0.001 / years(1).base()};
 
-// Rounding up, forgiving what division leaves of a whole number.
+// Rounds up, but tolerates the rounding error of a division that should give a whole number.
 double rounded_up(double count) { return std::ceil(count - 1e-9); }
 
-// Devices for a demand; none where nothing is asked, even of a device that cannot do it.
+// Returns the devices for a demand; zero if there is no demand, even for a device that could not
+// serve any.
 template <class Demand>
 double devices_for(Demand demand, Demand each) {
   return demand.base() > 0 ? demand / each : 0;
 }
 
-// A device as a tier counts on it.
+// A device's figures as the sizing uses them.
 struct DeviceTerms {
   bool bare = true;
   Protection protection;
   double delivered = 1;
   Bytes usable;
   BytesPerSecond read;
-  BytesPerSecond write;    // of data: what parity takes is taken off
-  BytesPerSecond network;  // of a server
+  BytesPerSecond write;    // data rate, without the part taken by parity
+  BytesPerSecond network;  // per server
 
   ServerWork work(const TierOptions& options) const {
     return {.data = protection.data, .parity = protection.parity, .encrypted = options.encrypted};
@@ -50,20 +51,20 @@ DeviceTerms terms_of(const catalog::StorageDevice& device, const TierOptions& op
   return t;
 }
 
-// Drives stand in servers; what is sold as a server or an appliance is one.
+// Bare drives are put into servers; a device sold as a server or an appliance is one.
 void count_servers(TierSize& s, const TierDemand& demand, const DeviceTerms& each,
                    const TierOptions& options) {
   s.servers = each.bare ? rounded_up(s.devices / options.server.devices) : s.devices;
   const auto hold = [&s](double servers, ServersFor why) {
     if (rounded_up(servers) > s.servers) s.servers = rounded_up(servers), s.servers_for = why;
   };
-  // Parity crosses the servers' network as data does, wherever it is computed.
+  // Parity crosses the servers' network like data, wherever it is computed.
   const double overhead = each.protection.write_overhead();
   hold(max(demand.read, demand.write * overhead) / each.network, ServersFor::network);
   const ServerWork work = each.work(options);
   hold(demand.read / read_bound(options.server.cores, work), ServersFor::cores);
   hold(demand.write / write_bound(options.server.cores, work), ServersFor::cores);
-  // Each server of such a kind is bought whole.
+  // Servers of this kind are bought whole.
   if (!each.bare) s.devices = std::max(s.devices, s.servers);
 }
 

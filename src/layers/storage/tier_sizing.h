@@ -3,11 +3,11 @@
 //   drives = max(raw capacity / drive, read / drive read, write x overhead / drive write,
 //                requests / drive IOPS)
 //   raw    = usable / ((k/(k+p)) fill),   write overhead = (k+p)/k      erasure code k + p
-//   servers = max(drives / drives a server, max(read, write x overhead) / server network,
-//                 read or write / what a server's cores carry (server_work.h))
-// Usually one of them binds by far, and that says which drive to buy: capacity-bound tiers want
-// large drives, bandwidth-bound ones want many. The share of a drive's rate that a file system
-// delivers is an input (kDeliveredShare, an assumption). Appliances sell usable capacity.
+//   servers = max(drives / drives per server, max(read, write x overhead) / server network,
+//                 read or write / what a server's cores sustain (server_work.h))
+// Usually one of these dominates by far, and that says which drive to buy: capacity-bound tiers
+// need large drives, bandwidth-bound ones need many. The share of a drive's rate that a file system
+// delivers is an input (kDeliveredShare, an assumption). Appliances are sold by usable capacity.
 #pragma once
 
 #include <optional>
@@ -21,19 +21,21 @@
 
 namespace orrery::storage {
 
-// Of a drive's sequential rate, through RAID or erasure code, network and file system. Assumption:
-// four drives of 14.5 GB/s gave 53.0 of 58 GB/s in a local array (0.91), file systems give less.
+// Share of a drive's sequential rate that remains through RAID or erasure code, network and file
+// system. Assumption: four drives of 14.5 GB/s gave 53.0 of 58 GB/s in a local array (0.91), and
+// file systems give less.
 inline constexpr double kDeliveredShare = 0.8;
-// Above this fill, file systems slow down and rebuilds have no room. Assumption, common practice.
+// Above this fill level, file systems slow down and rebuilds have no room. Assumption, common
+// practice.
 inline constexpr double kFillLimit = 0.8;
 
 struct TierDemand {
   Bytes capacity;       // usable
   BytesPerSecond read;  // aggregate
   BytesPerSecond write;
-  PerSecond requests;  // random reads
+  PerSecond requests;  // random reads per second
 };
-// Demands of data sets, checkpoints and caches on one tier, added.
+// Adds the demands of data sets, checkpoints and caches on one tier.
 TierDemand operator+(const TierDemand& a, const TierDemand& b);
 
 struct Protection {
@@ -43,9 +45,9 @@ struct Protection {
 
   double usable_share() const { return fill * data / static_cast<double>(data + parity); }
   double write_overhead() const { return static_cast<double>(data + parity) / data; }
-  // Shards of one object on the fullest of so many servers.
+  // Returns the number of shards of one object on the fullest of `servers` servers.
   int shards_on_one(int servers) const { return (data + parity + servers - 1) / servers; }
-  // The fewest servers of which one may be lost; 1 where nothing may.
+  // Returns the fewest servers of which one may be lost; 1 if none may be lost.
   int least_servers() const { return parity > 0 ? (data + parity + parity - 1) / parity : 1; }
 };
 using catalog::DeviceForm;
@@ -54,20 +56,20 @@ inline constexpr Protection kApplianceProtection{.data = 1, .parity = 0, .fill =
 
 struct ServerShape {
   int devices = 24;
-  // Per direction; none: 400 Gb/s of a server of drives, and what is sold with its rates has its
-  // network in them.
+  // Per direction; nullopt: 400 Gb/s for a server of drives. Devices sold with their rates include
+  // their network.
   std::optional<BytesPerSecond> network;
-  int cores = 0;  // 0: they do not bind
+  int cores = 0;  // 0: not a limit
 };
 
 enum class TierLimit { capacity, read, write, requests };
 const char* to_text(TierLimit limit);
 
-// What the count of servers follows from.
+// What determines the number of servers.
 enum class ServersFor { devices, network, cores };
 
 struct TierSize {
-  double by_capacity = 0;  // devices, before rounding up
+  double by_capacity = 0;  // devices required for the capacity, before rounding up
   double by_read = 0;
   double by_write = 0;
   double by_requests = 0;
@@ -76,12 +78,12 @@ struct TierSize {
   ServersFor servers_for = ServersFor::devices;
   TierLimit limit = TierLimit::capacity;
   Bytes usable;
-  BytesPerSecond read;  // what the devices bought deliver through their servers' network
+  BytesPerSecond read;  // rate of the devices bought, through their servers' network
   BytesPerSecond write;
   bool network_limits = false;  // the devices could deliver more than the network carries
-  bool cores_limit = false;     // or than the servers' cores
-  Watts power;                  // all devices active; servers apart
-  catalog::PriceRange price;    // of the devices
+  bool cores_limit = false;     // the devices could deliver more than the servers' cores sustain
+  Watts power;                  // all devices active, without servers
+  catalog::PriceRange price;    // price of the devices
 };
 
 struct TierOptions {
@@ -90,8 +92,8 @@ struct TierOptions {
   double delivered = kDeliveredShare;
   bool encrypted = false;
 };
-// Rates of so many devices in so many servers: what the devices deliver, through the servers'
-// network and cores.
+// The rates of a number of devices in a number of servers: what the devices deliver, limited by the
+// servers' network and cores.
 struct TierBuild {
   double devices = 0;
   double servers = 0;
@@ -109,9 +111,9 @@ TierRates tier_rates(const TierBuild& build, const catalog::StorageDevice& devic
 TierSize size_tier(const TierDemand& demand, const catalog::StorageDevice& device,
                    const TierOptions& options);
 
-// How long data of a gigabyte outlives drives and servers of such a tier; none where the catalog
-// has no failure rate. `failures` scales the drives' rate; a rebuild has a fifth of the rate of the
-// drives of one server.
+// Returns how durable a gigabyte of data is on the drives and servers of such a tier; nullopt if
+// the catalog has no failure rate. `failures` scales the drives' failure rate. A rebuild runs at a
+// fifth of the rate of the drives of one server.
 std::optional<Durability> tier_durability(const TierBuild& build,
                                           const catalog::StorageDevice& device,
                                           const TierOptions& options, double failures = 1);

@@ -24,7 +24,7 @@ const catalog::StorageDevice& device_of(const char* id) {
 }
 
 // 10 PB at 50 GB/s: 24 TB disks (8 + 2, 80 % full: 15.36 TB usable, 0.228 GB/s delivered) are
-// bought for capacity; 500 GB/s buys them for speed.
+// bought for capacity; at 500 GB/s they are bought for speed.
 TEST(TierSizing, capacity_or_bandwidth_binds) {
   TierDemand demand{
       .capacity = petabytes(10), .read = gbytes_per_s(50), .write = {}, .requests = {}};
@@ -68,9 +68,9 @@ TEST(TierSizing, network_may_need_more_servers_than_drives) {
   EXPECT_EQ(s.servers, 16);
 }
 
-// 25 drives read 25 x 14.5 x 0.8 GB/s, but two servers carry 50 GB/s each; of what they take in,
-// two shards in ten are parity. A write of 90 GB/s is 112.5 GB/s on the wire, so it takes a third
-// one.
+// 25 drives read 25 x 14.5 x 0.8 GB/s, but two servers carry 50 GB/s each. Of what servers receive,
+// two shards in ten are parity: a write of 90 GB/s is 112.5 GB/s on the wire, which takes a third
+// server.
 TEST(TierSizing, rates_pass_the_servers_network) {
   TierDemand demand{.capacity = terabytes(122),
                     .read = gbytes_per_s(50),
@@ -86,14 +86,15 @@ TEST(TierSizing, rates_pass_the_servers_network) {
   EXPECT_EQ(s.servers, 3);
   EXPECT_EQ(s.servers_for, ServersFor::network);
   EXPECT_GE(s.write, demand.write);
-  // Disks are slower than the network in front of them: 28 servers of 24 that read 0.228 GB/s each.
+  // Disks are slower than the network in front of them: 28 servers of 24 disks that read 0.228 GB/s
+  // each.
   s = size_tier({.capacity = petabytes(10), .read = {}, .write = {}, .requests = {}},
                 device_of("hdd-cmr24"), {});
   EXPECT_FALSE(s.network_limits);
   EXPECT_NEAR(s.read / gbytes_per_s(1), 652 * 0.228, 0.1);
 }
 
-// An appliance sells what it delivers: 500 GB/s of AI400X2 at 90 GB/s is 6 of them.
+// An appliance is sold with its delivered rate: 500 GB/s from AI400X2 at 90 GB/s takes 6 of them.
 TEST(TierSizing, appliances_are_taken_as_sold) {
   const TierDemand demand{.capacity = petabytes(2),
                           .read = gbytes_per_s(500),
@@ -110,7 +111,7 @@ TEST(TierSizing, forms_by_sale) {
   EXPECT_EQ(form_of(device_of("lto9")), DeviceForm::drive);
   EXPECT_EQ(form_of(device_of("pfs-vast-ebox")), DeviceForm::appliance);
   EXPECT_EQ(form_of(device_of("ontap-a1k")), DeviceForm::appliance);
-  // A node of 576 TB raw holds 576 x 0.8 x 8/11 usable under 8 + 3, and is a server by itself.
+  // A node of 576 TB raw has 576 x 0.8 x 8/11 usable under 8 + 3, and is a server in itself.
   ASSERT_EQ(form_of(device_of("obj-hdd-node")), DeviceForm::server);
   TierOptions wide;
   wide.protection = {.data = 8, .parity = 3};
@@ -141,8 +142,7 @@ TEST(TierSizing, demands_add) {
   EXPECT_EQ((a + b).read, gbytes_per_s(40));
 }
 
-// What a lost drive held is written anew: half full, in half the time, and so it is lost more
-// rarely.
+// A lost drive's data is written again: half full takes half the time, so data is lost more rarely.
 TEST(TierSizing, fuller_drive_is_rebuilt_for_longer) {
   TierOptions options;
   const auto lost_a_year = [&](double fill) {
@@ -176,7 +176,7 @@ TEST(TierSizing, rates_are_limited_by_drives_network_or_cores) {
   EXPECT_NEAR(r.write.base(), 2e9 / 0.14175, 1);
   EXPECT_EQ(r.write_limit, RateLimit::cores);
   EXPECT_EQ(r.read_limit, RateLimit::network);
-  o.encrypted = true;  // 0.25 core s/GB more of every byte
+  o.encrypted = true;  // 0.25 core s/GB more per byte
   r = tier_rates({.devices = 20, .servers = 2}, plain_drive(), o);
   EXPECT_NEAR(r.read.base(), 2e9 / 0.2965, 1);
   EXPECT_NEAR(r.write.base(), 2e9 / (0.2965 * 1.5 + 0.072), 1);
@@ -288,7 +288,7 @@ TEST(TierSizing, tier_is_sized_by_its_binding_limit) {
   d.read = gbytes_per_s(12);
   d.write = gbytes_per_s(5);
   TierOptions narrow = kRaw;
-  narrow.server.network = gbytes_per_s(6);  // per direction: 12 in one, 5 in the other
+  narrow.server.network = gbytes_per_s(6);  // per direction: 12 one way, 5 the other
   const TierSize s = size_tier(d, hdd, narrow);
   EXPECT_EQ(s.devices, 12);
   EXPECT_EQ(s.servers, 2);
@@ -300,7 +300,7 @@ TEST(TierSizing, tier_is_sized_by_its_binding_limit) {
   narrow.server.network = gbytes_per_s(5);
   EXPECT_EQ(size_tier(d, hdd, narrow).servers, 3);
   EXPECT_EQ(size_tier(d, hdd, narrow).servers_for, ServersFor::network);
-  // Requests through a file system that delivers half.
+  // Requests through a file system that delivers half of them.
   catalog::StorageDevice iops = hdd;
   iops.random_read_iops = 100;
   TierOptions half = kRaw;
@@ -308,12 +308,12 @@ TEST(TierSizing, tier_is_sized_by_its_binding_limit) {
   TierDemand asks = kHundred;
   asks.requests = PerSecond(1000);
   EXPECT_DOUBLE_EQ(size_tier(asks, iops, half).by_requests, 20);
-  // A device that cannot write is fine where nothing is written.
+  // A device that cannot write is fine if nothing is written.
   catalog::StorageDevice read_only = hdd;
   read_only.write = BytesPerSecond(0);
   EXPECT_EQ(size_tier(kHundred, read_only, kRaw).devices, 10);
   EXPECT_EQ(size_tier(kHundred, read_only, kRaw).by_write, 0);
-  // Parity is bought and holds nothing: of 100 TB in four parts of six, 150 are paid for.
+  // Parity is bought but holds no data: for 100 TB in four parts of six, 150 are paid for.
   TierOptions safe = kRaw;
   safe.protection = {.data = 4, .parity = 2, .fill = 1};
   EXPECT_NEAR(size_tier(kHundred, hdd, safe).price.high.base(), 150 * 40, 1e-6);

@@ -8,10 +8,11 @@ namespace {
 
 struct Moved {
   int id = 0;
-  double ready = 0;  // all its keys are on the other side
+  double ready = 0;  // all its keys have arrived
 };
 
-// One transfer after another out of each replica, in the order the prompts were done.
+// Schedules one transfer after another out of each replica, in the order in which the prompts
+// finished.
 std::vector<Moved> moved_keys(std::vector<RequestRecord> prompts, const ApartOptions& options) {
   std::ranges::stable_sort(prompts, {}, &RequestRecord::first);
   std::map<int, double> port_free;
@@ -40,7 +41,7 @@ ApartRun run_apart(const ApartOptions& options, const engines::EnginePolicy& pre
   ApartRun apart;
   apart.prefill_seconds = prefilled.replica_seconds;
   std::vector<Timed> handed;
-  std::vector<std::size_t> whose;  // place in prefilled.records, by place in `handed`
+  std::vector<std::size_t> whose;  // index in prefilled.records, by index in `handed`
   std::map<int, std::size_t> by_id;
   for (std::size_t i = 0; i < prefilled.records.size(); ++i) by_id[prefilled.records[i].id] = i;
   for (const Moved& m : moved_keys(prefilled.records, options)) {

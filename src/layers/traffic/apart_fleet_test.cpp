@@ -27,7 +27,7 @@ ApartRun run_apart_with(const ApartOptions& options) {
   return run_apart(options, apart_policy(), clock, apart_policy(), clock, apart_load());
 }
 
-TEST(ApartFleet, EveryRequestIsServedOnceAndItsFirstTokenComesFromPrefill) {
+TEST(ApartFleet, every_request_is_served_once_with_its_first_token_from_prefill) {
   const ApartRun apart = run_apart_with({.prefill = {.replicas = 1},
                                          .decode = {.replicas = 2},
                                          .bytes_per_token = 1e5,
@@ -44,8 +44,8 @@ TEST(ApartFleet, EveryRequestIsServedOnceAndItsFirstTokenComesFromPrefill) {
   EXPECT_GT(apart.transfer_mean, 600 * 0.5 * 1e5 / 5e10);
 }
 
-// Ports that are slower than keys are made let them queue: the next token waits, not the first.
-TEST(ApartFleet, SlowPortsDelayTheSecondToken) {
+// If ports are slower than keys are made, keys queue: the next token is delayed, not the first.
+TEST(ApartFleet, slow_ports_delay_the_second_token) {
   ApartOptions options{.prefill = {.replicas = 1},
                        .decode = {.replicas = 2},
                        .bytes_per_token = 1e5,
@@ -58,8 +58,8 @@ TEST(ApartFleet, SlowPortsDelayTheSecondToken) {
   EXPECT_GT(slow.run.latency.e2e_mean, fast.run.latency.e2e_mean);
 }
 
-// No prompt stands in the way of a token that is decoded apart.
-TEST(ApartFleet, TokensComeMoreEvenlyThanOnReplicasOfOneKind) {
+// No prompt delays a token that is decoded separately.
+TEST(ApartFleet, separate_decode_gives_more_even_tokens) {
   serving::StepClock clock = serving::toy_clock();
   const FleetRun joined = Fleet({.replicas = 3}, apart_policy(), clock).run(apart_load());
   const ApartRun apart = run_apart_with({.prefill = {.replicas = 1},
@@ -70,7 +70,7 @@ TEST(ApartFleet, TokensComeMoreEvenlyThanOnReplicasOfOneKind) {
             joined.latency.tpot_p99 / joined.latency.tpot_p50);
 }
 
-TEST(ApartFleet, TheLossOfADecodeReplicaIsServedThrough) {
+TEST(ApartFleet, requests_survive_the_loss_of_a_decode_replica) {
   ApartOptions options{.prefill = {.replicas = 1},
                        .decode = {.replicas = 2},
                        .bytes_per_token = 1e5,
@@ -83,8 +83,8 @@ TEST(ApartFleet, TheLossOfADecodeReplicaIsServedThrough) {
   EXPECT_GT(ill.run.latency.e2e_p99, well.run.latency.e2e_p99);
 }
 
-// Both fleets are in the sums.
-TEST(ApartFleet, SumsAreOfBothSides) {
+// The sums include both fleets.
+TEST(ApartFleet, sums_include_both_fleets) {
   serving::StepClock clock = serving::even_clock();
   engines::EnginePolicy p = apart_policy();
   p.block_tokens = 4;
@@ -106,7 +106,8 @@ TEST(ApartFleet, SumsAreOfBothSides) {
   // The first: a step, the transfer, four more tokens.
   EXPECT_EQ(apart.run.records[0].first, 1);
   EXPECT_EQ(apart.run.records[0].last, 1 + 2 + 4);
-  // The second's prefill dies as it begins, the third's decode after two of its steps.
+  // The second request's prefill replica fails as it begins, the third's decode replica after two
+  // of its steps.
   EXPECT_EQ(apart.run.records[1].first, 12);
   EXPECT_EQ(apart.run.records[2].last, 26 + 4);
   EXPECT_EQ(apart.run.records[1].arrived, 10);

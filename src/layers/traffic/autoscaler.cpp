@@ -14,7 +14,7 @@ int AutoscalePolicy::look(double at, double in_flight) {
   constexpr double kRounding = 1e-9;
   constexpr double kTolerance = 0.1;  // Kubernetes' default
   seen_.emplace_back(at, in_flight);
-  // The newest that is old enough, and none before it.
+  // Keeps the newest look that is at least `lag` old, and none before it.
   while (seen_.size() > 1 && seen_[1].first <= at - scaler_.lag) seen_.pop_front();
   if (seen_.front().first <= at - scaler_.lag) {
     const double replicas = seen_.front().second / scaler_.target;

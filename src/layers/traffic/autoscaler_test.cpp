@@ -5,7 +5,7 @@
 namespace orrery::traffic {
 namespace {
 
-TEST(Autoscale, MoreAreWantedOnceWhatWasSeenIsOldEnough) {
+TEST(Autoscale, replicas_are_added_once_the_load_seen_is_old_enough) {
   AutoscalePolicy policy({.target = 10, .lag = 30, .hold = 60, .least = 1, .most = 9}, 2);
   EXPECT_EQ(policy.look(15, 35), 2) << "nothing is known yet";
   EXPECT_EQ(policy.look(30, 35), 2);
@@ -14,7 +14,7 @@ TEST(Autoscale, MoreAreWantedOnceWhatWasSeenIsOldEnough) {
   EXPECT_EQ(policy.look(90, 900), 9) << "as many as there may be";
 }
 
-TEST(Autoscale, FewerAreWantedOnlyAfterTheHold) {
+TEST(Autoscale, replicas_are_removed_only_after_the_hold) {
   AutoscalePolicy policy({.target = 10, .lag = 0, .hold = 60, .least = 2, .most = 9}, 5);
   EXPECT_EQ(policy.look(15, 45), 5);
   EXPECT_EQ(policy.look(30, 21), 5);
@@ -23,7 +23,7 @@ TEST(Autoscale, FewerAreWantedOnlyAfterTheHold) {
   EXPECT_EQ(policy.look(91, 5), 2);
 }
 
-TEST(Autoscale, AWholeTargetNeedsNoMore) {
+TEST(Autoscale, exactly_met_target_adds_no_replica) {
   AutoscalePolicy policy({.target = 0.1, .lag = 0, .hold = 0, .least = 1, .most = 9}, 1);
   EXPECT_EQ(policy.look(15, 0.3), 3);
   EXPECT_EQ(policy.look(30, 0.329), 3) << "within a tenth";

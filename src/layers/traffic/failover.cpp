@@ -6,7 +6,7 @@
 namespace orrery::traffic {
 namespace {
 
-// Of all regions whose list has a name in place `rank`, what they ask of whom.
+// Returns what each region asks of the region at position `rank` in its list.
 std::vector<RegionMove> asked_at(std::size_t rank, std::span<const Region> regions,
                                  std::span<const double> left, const std::vector<bool>& given_up) {
   std::vector<RegionMove> asked;
@@ -45,7 +45,7 @@ RegionRouting route(std::span<const Region> regions, std::span<const RegionNow> 
     const double carried = is_down ? 0 : std::min(now[r].load, now[r].capacity);
     room[r] = is_down ? 0 : now[r].capacity - carried;
     out.stays[r] = carried;
-    // Nobody knows yet: it is asked, and does not answer.
+    // The loss is not noticed yet: requests still go there and get no answer.
     const bool is_lost = is_down && !given_up[r];
     left[r] = is_lost ? 0 : now[r].load - carried;
     out.refused[r] = is_lost ? now[r].load : 0;

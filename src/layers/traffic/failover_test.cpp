@@ -1,5 +1,5 @@
-// Where requests of regions go: who is asked first, who has room, and that none is lost or sent
-// twice.
+// Where requests of regions go: which region is asked first, which has room, and that no request is
+// lost or sent twice.
 #include "layers/traffic/failover.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ const std::vector<Region> kThree = {{.ways = {{.to = 1, .round_trip = 0.06}, {.t
                                     {.ways = {{.to = 0, .round_trip = 0.06}}},
                                     {}};
 
-TEST(Failover, a_region_that_stands_and_has_room_keeps_its_users) {
+TEST(Failover, healthy_region_with_room_keeps_its_users) {
   const std::vector<RegionNow> now = {{10, 12}, {5, 5}, {0, 3}};
   const RegionRouting r = route(kThree, now, {false, false, false});
   EXPECT_TRUE(r.moves.empty());
@@ -24,7 +24,7 @@ TEST(Failover, a_region_that_stands_and_has_room_keeps_its_users) {
   EXPECT_EQ(r.refused, (std::vector<double>{0, 0, 0}));
 }
 
-TEST(Failover, of_a_region_that_is_down_the_first_named_takes_what_it_has_room_for) {
+TEST(Failover, first_named_region_takes_what_it_has_room_for) {
   const std::vector<RegionNow> now = {{10, 0}, {5, 11}, {1, 4}};
   const RegionRouting r = route(kThree, now, {true, false, false});
   ASSERT_EQ(r.moves.size(), 2u);
@@ -38,7 +38,7 @@ TEST(Failover, of_a_region_that_is_down_the_first_named_takes_what_it_has_room_f
   EXPECT_DOUBLE_EQ(r.guests(1), 6);
 }
 
-TEST(Failover, a_region_over_its_capacity_sends_what_is_over_and_keeps_what_finds_no_room) {
+TEST(Failover, overloaded_region_sends_its_excess_and_keeps_what_finds_no_room) {
   const std::vector<RegionNow> now = {{10, 7}, {5, 6}, {1, 2}};
   const RegionRouting r = route(kThree, now, {false, false, false});
   EXPECT_DOUBLE_EQ(r.away(0), 2);
@@ -46,7 +46,7 @@ TEST(Failover, a_region_over_its_capacity_sends_what_is_over_and_keeps_what_find
   EXPECT_DOUBLE_EQ(r.refused[0], 0);
 }
 
-TEST(Failover, nobody_is_sent_farther_than_the_promise_unless_the_site_is_lost) {
+TEST(Failover, no_request_goes_farther_than_allowed_unless_its_site_is_lost) {
   std::vector<Region> regions = kThree;
   regions[0].farthest = 0.05;
   const RegionRouting over =
@@ -58,7 +58,7 @@ TEST(Failover, nobody_is_sent_farther_than_the_promise_unless_the_site_is_lost) 
   EXPECT_DOUBLE_EQ(lost.guests(1), 10);
 }
 
-TEST(Failover, two_that_ask_the_same_region_share_its_room_by_what_they_ask) {
+TEST(Failover, regions_share_room_in_proportion_to_what_they_ask) {
   const std::vector<Region> regions = {{.ways = {{.to = 2}}}, {.ways = {{.to = 2}}}, {}};
   const RegionRouting r =
       route(regions, std::vector<RegionNow>{{30, 0}, {10, 0}, {4, 24}}, {true, true, false});
@@ -67,7 +67,7 @@ TEST(Failover, two_that_ask_the_same_region_share_its_room_by_what_they_ask) {
   EXPECT_DOUBLE_EQ(r.guests(2), 20);
 }
 
-TEST(Failover, a_region_that_is_down_takes_nobody) {
+TEST(Failover, region_that_is_down_takes_no_guests) {
   const RegionRouting r =
       route(kThree, std::vector<RegionNow>{{10, 0}, {5, 0}, {1, 4}}, {true, true, false});
   EXPECT_DOUBLE_EQ(r.guests(0), 0);
@@ -76,7 +76,7 @@ TEST(Failover, a_region_that_is_down_takes_nobody) {
   EXPECT_DOUBLE_EQ(r.refused[1], 5);
 }
 
-TEST(Failover, a_lost_region_is_given_up_after_its_time_and_has_its_users_back_with_its_replicas) {
+TEST(Failover, lost_region_is_given_up_and_gets_its_users_back_with_its_replicas) {
   std::vector<Region> regions = kThree;
   regions[0].after = 30;
   FailoverPolicy policy(regions);
@@ -87,7 +87,7 @@ TEST(Failover, a_lost_region_is_given_up_after_its_time_and_has_its_users_back_w
   EXPECT_EQ(policy.next_look(), kForever);
 
   RegionRouting r = policy.look(200, lost);
-  EXPECT_DOUBLE_EQ(r.refused[0], 10) << "nobody knows yet";
+  EXPECT_DOUBLE_EQ(r.refused[0], 10) << "the loss is not noticed yet";
   EXPECT_TRUE(r.moves.empty());
   EXPECT_DOUBLE_EQ(policy.next_look(), 230);
   EXPECT_DOUBLE_EQ(policy.look(229.9, lost).refused[0], 10);
@@ -107,7 +107,8 @@ TEST(Failover, a_lost_region_is_given_up_after_its_time_and_has_its_users_back_w
   EXPECT_DOUBLE_EQ(policy.look(500, lost).refused[0], 10) << "a new loss has its own time";
 }
 
-// Over drawn regions: every request has one fate, and nobody takes more than it has room for.
+// Over random regions: every request ends in exactly one way, and no region takes more than it has
+// room for.
 TEST(Failover, no_request_is_lost_or_sent_twice) {
   RandomStream random(7, "failover/test");
   int moved = 0;
@@ -145,7 +146,7 @@ TEST(Failover, no_request_is_lost_or_sent_twice) {
   EXPECT_GT(refused, 500);
 }
 
-TEST(Failover, more_room_never_turns_more_away) {
+TEST(Failover, more_room_never_refuses_more) {
   double before = 1e300;
   for (double capacity = 1; capacity < 30; capacity += 1.5) {
     const RegionRouting r =
@@ -156,7 +157,7 @@ TEST(Failover, more_room_never_turns_more_away) {
   EXPECT_EQ(before, 0);
 }
 
-TEST(RegionAvailability, is_what_the_losses_leave) {
+TEST(RegionAvailability, availability_is_what_the_losses_leave) {
   const RegionLosses alone{.dark = 0.01, .unseen = 0.002, .few = 0.001};
   EXPECT_NEAR(region_availability(alone), (1 - 0.01) * (1 - 0.001), 1e-15);
   RegionLosses helped = alone;
@@ -168,7 +169,7 @@ TEST(RegionAvailability, is_what_the_losses_leave) {
   helped.carried = 0.5;
   helped.spilled = 0;
   EXPECT_NEAR(region_availability(helped), 1 - 0.002 - 0.55 * 0.008 - 0.99 * 0.001, 1e-15);
-  // A loss that ends before it is seen is unseen as a whole.
+  // A loss that ends before it is noticed counts entirely as unseen.
   EXPECT_NEAR(region_availability({.dark = 0.01, .unseen = 0.05, .carried = 1}), 0.99, 1e-15);
 }
 
@@ -176,14 +177,14 @@ Timed at(double time, std::uint64_t talk = 0) {
   return {.spec = {.prompt = 10, .output = 2, .content = talk, .session = talk}, .at = time};
 }
 
-TEST(Guests, join_the_load_in_time_and_are_known_by_their_ids) {
+TEST(Guests, guests_join_the_load_in_time_order_and_keep_their_ids) {
   const MixedLoad load = with_guests({at(1, 7), at(2), at(5)}, {at(2, 7), at(3, 8)});
   std::vector<double> times;
   for (const Timed& t : load.all) times.push_back(t.at);
   EXPECT_EQ(times, (std::vector<double>{1, 2, 2, 3, 5}));
   EXPECT_EQ(load.is_guest, (std::vector<bool>{false, false, true, true, false}));
   EXPECT_EQ(load.all[0].spec.content, 7u);
-  EXPECT_NE(load.all[2].spec.content, 7u) << "a talk of that name is another's";
+  EXPECT_NE(load.all[2].spec.content, 7u) << "a conversation of that name is another region's";
   EXPECT_NE(load.all[2].spec.session, 7u);
   EXPECT_NE(load.all[2].spec.content, load.all[3].spec.content);
   EXPECT_EQ(load.all[1].spec.content, 0u);

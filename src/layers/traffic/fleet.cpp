@@ -21,6 +21,7 @@ Fleet::Fleet(const FleetOptions& options, const engines::EnginePolicy& policy,
 void Fleet::add_place(double at, double ready) {
   places_.push_back(
       {.sim = std::make_unique<ReplicaSim>(policy_, clock_),
+       .number = static_cast<int>(places_.size()),
        .ready = ready,
        .began = at,
        .dies = options_.mtbf > 0 ? ready + lives_.exponential(options_.mtbf) : kForever});
@@ -38,7 +39,7 @@ void Fleet::collect(Place& place) {
     const Timed& asked = asked_[static_cast<std::size_t>(r.id)];
     r.arrived = asked.at;
     r.session = asked.spec.session;
-    r.place = static_cast<int>(&place - places_.data());
+    r.place = place.number;
     run_.cached_tokens += r.cached;
     run_.fetched_tokens += r.fetched;
     run_.prompt_tokens += r.prompt;
@@ -57,7 +58,7 @@ bool Fleet::is_idle() const {
       places_, [](const Place& p) { return p.gone || p.sim->next_start() == kForever; });
 }
 
-// What it held begins anew elsewhere; the clients wait on.
+// Its requests start again on other replicas; the clients keep waiting.
 void Fleet::fail_one(Place& place) {
   place.sim->advance(place.dies);
   collect(place);
@@ -117,7 +118,8 @@ void Fleet::advance(double until) {
   }
 }
 
-// The highest of all draws that a name has, one a replica: where one leaves, only its own move.
+// Rendezvous hashing: the replica with the highest draw for this name. If a replica leaves, only
+// its own names move.
 int Fleet::home_of(std::uint64_t name, const std::vector<int>& up) const {
   int home = up.front();
   std::uint64_t highest = 0;
@@ -164,7 +166,7 @@ int Fleet::choose(const engines::RequestSpec& spec, double at) {
 void Fleet::send(int id, const engines::RequestSpec& spec, double at) {
   const int chosen = choose(spec, at);
   if (chosen < 0) {
-    // Nobody serves: it waits for the first that comes back.
+    // No replica serves: the request waits for the first that will be ready.
     Place* soonest = nullptr;
     for (Place& p : places_) {
       if (!p.gone && !p.draining && (soonest == nullptr || p.ready < soonest->ready)) soonest = &p;
@@ -189,7 +191,7 @@ void Fleet::send(int id, const engines::RequestSpec& spec, double at) {
 
 namespace {
 
-// All that comes is known from the start.
+// Requests that are all known from the start.
 class AskersInOrder final : public Askers {
  public:
   explicit AskersInOrder(const std::vector<Timed>& all) : all_(all) {}
@@ -209,7 +211,7 @@ FleetRun Fleet::run(const std::vector<Timed>& arrivals) {
   return run(askers);
 }
 
-// Replicas run ahead of one another only as far as no answer can bring about a request.
+// Replicas are simulated ahead only as far as no answer can cause a new request.
 FleetRun Fleet::run(Askers& askers) {
   askers_ = &askers;
   double now = 0;
@@ -222,14 +224,14 @@ FleetRun Fleet::run(Askers& askers) {
     if (next == kForever && sure == kForever) break;
     now = std::min(next, sure);
     advance(now);
-    // What was answered meanwhile may come before what was known.
+    // Answers in the meantime may have caused requests that come before the next known one.
     if (now < next || askers.next() < next) continue;
     last = now;
     const auto id = static_cast<int>(asked_.size());
     asked_.push_back(askers.take());
     send(id, asked_.back().spec, now);
   }
-  options_.mtbf = 0;  // the drain after the last arrival is no part of the load
+  options_.mtbf = 0;  // the drain after the last arrival is not part of the load
   next_scale_ = kForever;
   for (Place& p : places_) p.dies = kForever;
   advance(kForever);

@@ -1,21 +1,20 @@
-// Replicas behind a router, in simulated time: routing, admission, autoscaling with a cold start by
-// parts, and replicas that die.
+// Replicas behind a router, in simulated time: routing, admission, autoscaling with a detailed cold
+// start, and replicas that fail.
 //
-// Replicas run by themselves between two arrivals (ReplicaSim::advance); a router looks at all of
-// them at the moment of an arrival:
+// Between two arrivals, replicas run independently (ReplicaSim::advance); a router looks at all of
+// them when a request arrives:
 //   round_robin      in turn
-//   least_requests   fewest outstanding requests, then the lowest place
+//   least_requests   fewest outstanding requests, then the lowest index
 //   least_tokens     fewest outstanding tokens
-//   session          the home of whoever asks, by the highest of its hashes with the replicas that
-//                    stand (rendezvous: Thaler and Ravishankar 1998, IEEE/ACM ToN 6:1)
-//   prefix           the home of the prefix (of a talk, or of what many prompts begin with), unless
-//                    it has `spill` more requests than the least loaded
-// Admission: with `most_outstanding` > 0 a request that finds every replica that full is turned
-// away. Autoscaling (autoscaler.h): new replicas serve after their cold start, surplus ones drain
-// and leave.
-// Failure: a replica dies after an exponential time of mean `mtbf`; its requests lose their cache
-// and are sent anew (the re-prefill storm); it is back after a cold start. Wrong for: routers that
-// see load late, links shared by cold starts.
+//   session          the home of the user: the replica with the highest hash of both names
+//                    (rendezvous: Thaler and Ravishankar 1998, IEEE/ACM ToN 6:1)
+//   prefix           the home of the prefix (a conversation, or a common beginning of prompts),
+//                    unless it has `spill` more requests than the least loaded replica
+// Admission: with `most_outstanding` > 0, a request is refused if every replica has that many
+// outstanding. Autoscaling (autoscaler.h): new replicas serve after their cold start; surplus ones
+// drain and leave. Failure: a replica fails after an exponential time with mean `mtbf`; its
+// requests lose their cache and are sent again (the re-prefill storm); it is back after a cold
+// start. Wrong for: routers that see the load late, links shared by cold starts.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +32,12 @@ namespace orrery::traffic {
 using Router = catalog::ServeRouter;
 using catalog::kServeRouterWords;
 
-// From process start to a replica that serves.
+// The parts of the time from process start to a replica that serves.
 struct ColdStart {
   double image = 0;    // seconds until the process starts
-  double process = 5;  // imports and the device's context
+  double process = 5;  // imports, and creating the device's context
   double weights = 12;
-  double graphs = 3.8;  // first steps and captures
+  double graphs = 3.8;  // first steps and graph captures
 
   double total() const { return image + process + weights + graphs; }
 };
@@ -50,11 +49,11 @@ struct FleetOptions {
   double most_outstanding = 0;
   Autoscaler scaler;
   ColdStart cold;
-  double mtbf = 0;         // seconds, of one replica; 0: none fails
-  double lose_one_at = 0;  // the first replica dies then, whatever mtbf says; 0: it does not
+  double mtbf = 0;         // seconds, per replica; 0: no failures
+  double lose_one_at = 0;  // time at which the first replica fails, regardless of mtbf; 0: never
   std::uint64_t seed = 1;
-  // Asked before each arrival. Once it is true, and stays so, run() ends at once; what it returns
-  // is then not to be used.
+  // Called before each arrival. Once it returns true (and it must stay true), run() ends at once,
+  // and its result must not be used.
   std::function<bool()> stop = {};
 };
 
@@ -63,25 +62,25 @@ struct FleetRun {
   double refused = 0;
   double failures = 0;
   double restarted_requests = 0;
-  double replica_seconds = 0;  // that stood and were paid for
+  double replica_seconds = 0;  // replica time that was paid for
   int most_replicas = 0;
   double cached_tokens = 0;
-  double fetched_tokens = 0;  // out of a KV tier
+  double fetched_tokens = 0;  // fetched from a KV tier
   double prompt_tokens = 0;
   LatencySummary latency;
   std::vector<RequestRecord> records;  // in order of arrival
 };
 
-// Whoever asks: requests that are known ahead, and those that an answer brings about.
+// The source of requests: those known ahead, and those caused by an answer.
 class Askers {
  public:
   virtual ~Askers() = default;
-  // When the next one comes that is known of; kForever: none.
+  // Returns the time of the next known request; kForever if there is none.
   virtual double next() const = 0;
   virtual Timed take() = 0;
-  // Nobody asks sooner than this after an answer that is still to come.
+  // Returns the minimum time between an answer still to come and a request that it causes.
   virtual double patience() const { return kForever; }
-  // Request `id`, counted as they were taken, has its last token; or it was turned away.
+  // Request `id`, numbered in the order taken, has its last token. refused(): it was refused.
   virtual void answered(const RequestRecord& /*record*/) {}
   virtual void refused(int /*id*/) {}
 };
@@ -96,9 +95,10 @@ class Fleet {
  private:
   struct Place {
     std::unique_ptr<ReplicaSim> sim;
+    int number = 0;    // among the places, in the order in which they came
     double ready = 0;  // serves from here on
     double began = 0;  // is paid for from here on
-    double dies = 0;   // infinity where none fails
+    double dies = 0;   // infinity if replicas do not fail
     bool draining = false;
     bool gone = false;
   };
@@ -122,7 +122,7 @@ class Fleet {
   std::size_t turn_ = 0;
   double next_scale_ = 0;
   AutoscalePolicy policy_of_size_;
-  std::vector<Timed> asked_;  // by the request's id
+  std::vector<Timed> asked_;  // indexed by request id
   Askers* askers_ = nullptr;
   FleetRun run_;
 };

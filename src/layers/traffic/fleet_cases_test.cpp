@@ -1,4 +1,5 @@
-// Fleets and talks in their smallest cases: whose record is whose, and what a talk remembers.
+// Fleets and conversations in their smallest cases: which record belongs to which request, and what
+// a conversation remembers.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -11,8 +12,8 @@ namespace orrery::traffic {
 namespace {
 
 // Steps of a second with ten tokens. The first prompt takes three of them on one replica, the
-// second one on the other: it is handed over first, and is the second all the same.
-TEST(FleetCases, requests_keep_their_names_when_they_are_handed_over_in_another_order) {
+// second takes one on the other: it is transferred first, and is still the second.
+TEST(FleetCases, requests_keep_their_ids_when_transferred_in_another_order) {
   serving::StepClock clock = serving::even_clock(1);
   engines::EnginePolicy policy;
   policy.token_budget = 10;
@@ -45,8 +46,8 @@ std::set<int> homes_of(const FleetRun& run) {
   return places;
 }
 
-// Who has no session goes where its prefix is at home; a session stays in one place.
-TEST(FleetCases, a_session_or_else_a_prefix_has_its_home) {
+// A request without a session goes to the home of its prefix; a session stays in one place.
+TEST(FleetCases, session_or_prefix_has_its_home) {
   serving::StepClock clock = serving::even_clock(1);
   for (const std::uint64_t session : {0, 9}) {
     std::vector<Timed> asked;
@@ -60,8 +61,8 @@ TEST(FleetCases, a_session_or_else_a_prefix_has_its_home) {
   }
 }
 
-// Nobody can be served: the fleet stood until the last of them came.
-TEST(FleetCases, a_fleet_is_paid_for_until_the_last_who_came) {
+// No request can be served: the fleet is paid for until the last one arrives.
+TEST(FleetCases, fleet_is_paid_until_the_last_arrival) {
   serving::StepClock clock = serving::even_clock(1);
   engines::EnginePolicy policy;
   policy.blocks = 4;
@@ -73,8 +74,8 @@ TEST(FleetCases, a_fleet_is_paid_for_until_the_last_who_came) {
   EXPECT_DOUBLE_EQ(run.replica_seconds, 2 * 50);
 }
 
-// Turns of 100 tokens and answers of 50; the second turn brings 150 back and would hold 300.
-TEST(FleetCases, a_talk_that_grows_too_long_begins_anew) {
+// Turns of 100 tokens and answers of 50; the second turn brings back 150 and would hold 300.
+TEST(FleetCases, too_long_conversation_is_replaced) {
   for (const int most_held : {300, 299, 250}) {
     TalkLoad load;
     load.rate = 1e-6;

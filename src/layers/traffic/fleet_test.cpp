@@ -28,7 +28,7 @@ std::vector<Timed> load(double rate, int requests, double swing = 0) {
   return arrivals;
 }
 
-TEST(Fleet, EveryRouterServesEveryRequestOnce) {
+TEST(Fleet, every_router_serves_every_request_once) {
   serving::StepClock clock = serving::toy_clock();
   for (const Word<Router>& row : kServeRouterWords) {
     Fleet fleet({.replicas = 4, .router = row.value}, policy(), clock);
@@ -41,7 +41,7 @@ TEST(Fleet, EveryRouterServesEveryRequestOnce) {
   }
 }
 
-TEST(Fleet, LookingAtTheLoadBeatsTakingTurns) {
+TEST(Fleet, load_aware_routing_beats_round_robin) {
   serving::StepClock clock = serving::toy_clock();
   const auto p99 = [&](Router router) {
     Fleet fleet({.replicas = 4, .router = router}, policy(), clock);
@@ -50,7 +50,7 @@ TEST(Fleet, LookingAtTheLoadBeatsTakingTurns) {
   EXPECT_LE(p99(Router::least_requests), p99(Router::round_robin));
 }
 
-TEST(Fleet, ADeadReplicaCostsItsRequestsTimeButNotTheirAnswers) {
+TEST(Fleet, failed_replica_costs_time_but_no_answers) {
   serving::StepClock clock = serving::toy_clock();
   const FleetRun well = Fleet({.replicas = 4}, policy(), clock).run(load(60, 2000));
   const FleetRun ill = Fleet({.replicas = 4, .mtbf = 20}, policy(), clock).run(load(60, 2000));
@@ -60,7 +60,7 @@ TEST(Fleet, ADeadReplicaCostsItsRequestsTimeButNotTheirAnswers) {
   EXPECT_GT(ill.latency.e2e_mean, well.latency.e2e_mean);
 }
 
-TEST(Fleet, AutoscalingFollowsTheLoadAfterAColdStart) {
+TEST(Fleet, autoscaling_follows_the_load_after_a_cold_start) {
   serving::StepClock clock = serving::toy_clock();
   const FleetOptions options{.replicas = 1,
                              .scaler = {.target = 8, .period = 5, .lag = 5, .least = 1, .most = 8},
@@ -72,7 +72,7 @@ TEST(Fleet, AutoscalingFollowsTheLoadAfterAColdStart) {
   EXPECT_LT(run.replica_seconds, whole.replica_seconds);
 }
 
-TEST(Fleet, AdmissionTurnsAwayWhatWouldWaitTooLong) {
+TEST(Fleet, admission_refuses_what_would_wait_too_long) {
   serving::StepClock clock = serving::toy_clock();
   const FleetRun run =
       Fleet({.replicas = 1, .most_outstanding = 20}, policy(), clock).run(load(200, 1000));
@@ -80,8 +80,8 @@ TEST(Fleet, AdmissionTurnsAwayWhatWouldWaitTooLong) {
   EXPECT_EQ(run.served + run.refused, 1000);
 }
 
-// The executor port decides who runs as the simulated replica does, and times agree.
-TEST(LiveReplica, TheTwinBehindThePortAgreesWithTheSimulatedReplica) {
+// Behind the executor port the same requests run as in the simulated replica, and times agree.
+TEST(LiveReplica, twin_behind_the_port_agrees_with_the_simulated_replica) {
   serving::StepClock clock = serving::toy_clock();
   const auto requests = draw_requests(120, {.length = 500, .least_share = 0.4},
                                       {.length = 90, .least_share = 0.4}, 4);
@@ -97,7 +97,7 @@ TEST(LiveReplica, TheTwinBehindThePortAgreesWithTheSimulatedReplica) {
   EXPECT_NEAR(a.ttft_mean, b.ttft_mean, 1e-9);
 }
 
-TEST(LiveReplica, AnExecutorThatDiesEndsTheRun) {
+TEST(LiveReplica, failed_executor_ends_the_run) {
   int left = 5;
   const LiveRun run = run_live(
       policy(), draw_requests(10, {}, {}, 1), 4,

@@ -5,7 +5,7 @@
 namespace orrery::traffic {
 namespace {
 
-// No talk of the fleet's own has as high a name.
+// Above every conversation name that the fleet itself uses.
 constexpr std::uint64_t kGuests = std::uint64_t{1} << 48;
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Requests of another region on a fleet that has users of its own: joined in time, told apart
-// after.
+// Another region's requests on a fleet that has users of its own: merged in time, and separated
+// again in the results.
 //
-// A guest's talk is not one that the fleet has had before: its name is made another, so that no
-// prefix cache finds it. What all users' prompts begin with is found.
+// A guest's conversation is new to this fleet: it gets another name, so that no prefix cache finds
+// it. The prefix that all users share is found.
 #pragma once
 
 #include <vector>
@@ -12,13 +12,13 @@
 namespace orrery::traffic {
 
 struct MixedLoad {
-  std::vector<Timed> all;      // in order of time; of two at once the fleet's own first
-  std::vector<bool> is_guest;  // by a request's id
+  std::vector<Timed> all;      // in order of time; ties: the fleet's own first
+  std::vector<bool> is_guest;  // indexed by request id
 };
-// Each in order of time.
+// Both inputs must be in order of time.
 MixedLoad with_guests(std::vector<Timed> own, std::vector<Timed> guests);
 
-// What became of the guests, or of the fleet's own.
+// Returns the results of the guests, or of the fleet's own requests.
 FleetRun records_of(const FleetRun& run, const MixedLoad& load, bool guests);
 
 }  // namespace orrery::traffic

@@ -5,7 +5,7 @@
 namespace orrery::traffic {
 namespace {
 
-// The clients' side: what is sent next, and what came back when.
+// The clients' side: which request is sent next, and when answers came back.
 class Clients {
  public:
   Clients(const std::vector<engines::RequestSpec>& requests, engines::Scheduler& scheduler)
@@ -33,7 +33,7 @@ class Clients {
   const std::vector<engines::RequestSpec>& requests_;
   engines::Scheduler& scheduler_;
   std::size_t next_ = 0;
-  std::vector<int> request_of_;  // by the scheduler's id
+  std::vector<int> request_of_;  // indexed by the scheduler's id
   std::vector<RequestRecord> records_;
 };
 

@@ -1,10 +1,10 @@
-// A policy driven through the executor port: clients in a closed loop, every iteration planned,
-// handed to the executor, and timed by what it says it took.
+// A policy driven through the executor port: clients in a closed loop; every iteration is planned,
+// passed to the executor, and takes the time that the executor reports.
 //
-// The same lines serve a device (an executor that waits for real kernels) and its simulated twin
-// (StepExecutor): who joins depends on ends alone, never on a clock, so the two must decide alike
-// iteration by iteration, and only the times can differ. Nothing is merged here.
-// An executor that fails says so by a time below zero: the run ends there with what it has.
+// The same code serves a device (an executor that waits for real kernels) and its simulated twin
+// (StepExecutor). Which requests join depends only on which have ended, never on a clock, so the
+// two must decide alike iteration by iteration, and only the times can differ. Nothing is merged
+// here. An executor reports failure by a negative time: the run ends there with what it has.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,13 @@
 namespace orrery::traffic {
 
 struct LiveRun {
-  std::vector<std::string> decisions;  // "id:tokens ..." of each iteration
+  std::vector<std::string> decisions;  // "id:tokens ..." per iteration
   std::vector<double> seconds;
   std::vector<RequestRecord> records;
   bool failed = false;
 };
 
-// "3:1 7:128": requests by their place in `requests`, with the tokens each computes.
+// Returns "3:1 7:128": requests by their index in `requests`, with the tokens that each computes.
 std::string decision_text(const engines::Batch& batch, const std::vector<int>& request_of);
 
 LiveRun run_live(

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNormalQuantile99 = 2.3263478740408408;
 
-// Marsaglia and Tsang (2000), with the boost for shapes below one.
+// Draws a gamma variate by Marsaglia and Tsang (2000), with their boost for shapes below one.
 double draw_gamma(double shape, RandomStream& stream) {
   if (shape < 1) {
     const double boosted = draw_gamma(shape + 1, stream);
@@ -111,7 +111,7 @@ std::vector<RequestRecord> run_closed(ReplicaSim& replica,
     ++next;
   };
   for (int i = 0; i < clients; ++i) send(0);
-  // A finished request is answered by the next one of its client: the replica must not run past it.
+  // A finished request is followed by its client's next one, so the replica must not run past it.
   while (replica.next_start() < kForever) {
     replica.advance_to_finish();
     for (const RequestRecord& r : replica.take_finished()) {

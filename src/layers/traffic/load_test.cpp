@@ -1,5 +1,5 @@
-// Requests as they are drawn, and the figures of windows of them, against what was asked for and
-// against sums by hand.
+// Requests as drawn, and the figures of windows of them, compared with what was specified and with
+// sums by hand.
 #include "layers/traffic/load.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace orrery::traffic {
 namespace {
 
-// Mean and coefficient of variation of the gaps.
+// Returns the mean and coefficient of variation of the gaps.
 std::pair<double, double> gaps_of(double cv) {
   const auto load = open_load({.rate = 4, .cv = cv, .requests = 40000, .seed = 3});
   double sum = 0, squares = 0, before = 0;
@@ -27,7 +27,7 @@ std::pair<double, double> gaps_of(double cv) {
   return {sum / n, std::sqrt(squares / n - sum / n * sum / n) / (sum / n)};
 }
 
-TEST(OpenLoad, GapsHaveTheirMeanAndVariation) {
+TEST(OpenLoad, gaps_have_their_mean_and_variation) {
   EXPECT_NEAR(gaps_of(0).first, 0.25, 1e-12);
   EXPECT_NEAR(gaps_of(0).second, 0, 1e-5);
   for (const double cv : {0.5, 1.0, 2.0}) {
@@ -37,8 +37,8 @@ TEST(OpenLoad, GapsHaveTheirMeanAndVariation) {
   }
 }
 
-// Of a Poisson stream e^-1 of the gaps are longer than the mean; of one of shape 4, 0.4335.
-TEST(OpenLoad, GapsHaveTheirShape) {
+// In a Poisson stream e^-1 of the gaps are longer than the mean; with shape 4, 0.4335.
+TEST(OpenLoad, gaps_have_their_shape) {
   const auto longer = [](double cv, double than) {
     const auto load = open_load({.rate = 1, .cv = cv, .requests = 40000, .seed = 5});
     double before = 0, count = 0;
@@ -52,12 +52,12 @@ TEST(OpenLoad, GapsHaveTheirShape) {
   // Erlang 4: exp(-x) (1 + x + x^2/2 + x^3/6) at x = 4 and at x = 8.
   EXPECT_NEAR(longer(0.5, 1), std::exp(-4.0) * (1 + 4 + 8 + 64 / 6.0), 0.006);
   EXPECT_NEAR(longer(0.5, 2), std::exp(-8.0) * (1 + 8 + 32 + 512 / 6.0), 0.003);
-  // Shape 1/4: of gamma(1/4) the chance to exceed 1/4 is 0.2563 and to exceed 1, 0.0669.
+  // Shape 1/4: gamma(1/4) exceeds 1/4 with probability 0.2563 and 1 with 0.0669.
   EXPECT_NEAR(longer(2, 1), 0.2563, 0.009);
 }
 
-// A rate of 10 that swings by 0.8 over 100 s: from 2 at the beginning to 18 in the middle.
-TEST(OpenLoad, TheRateSwings) {
+// A rate of 10 that varies by 0.8 over 100 s: from 2 at the beginning to 18 in the middle.
+TEST(OpenLoad, rate_varies_over_the_period) {
   const auto load = open_load(
       {.rate = 10, .swing = 0.8, .period = 100, .requests = 40000, .prompt = {}, .seed = 2});
   std::array<double, 10> count{};
@@ -73,7 +73,7 @@ TEST(OpenLoad, TheRateSwings) {
   }
 }
 
-TEST(Lengths, AreWithinTheirLaw) {
+TEST(Lengths, lengths_follow_their_distribution) {
   RandomStream stream(1, "test");
   EXPECT_EQ(draw_length({.length = 700}, stream), 700);
   EXPECT_EQ(draw_length({.length = 0.2}, stream), 1);
@@ -90,7 +90,7 @@ TEST(Lengths, AreWithinTheirLaw) {
   EXPECT_EQ(mean_length({.length = 100}), 100);
 }
 
-TEST(Lengths, OfALogNormalHaveTheirMedianTailAndMean) {
+TEST(Lengths, log_normal_lengths_have_their_median_tail_and_mean) {
   const LengthLaw law{.length = 1000, .p99 = 8000};
   RandomStream stream(4, "test");
   double above_median = 0, above_p99 = 0, sum = 0;
@@ -108,7 +108,7 @@ TEST(Lengths, OfALogNormalHaveTheirMedianTailAndMean) {
   EXPECT_NEAR(sum / kMany / mean_length(law), 1, 0.02);
 }
 
-TEST(Lengths, EqualSeedsDrawEqualRequests) {
+TEST(Lengths, equal_seeds_draw_equal_requests) {
   const auto a = draw_requests(50, {.length = 100, .least_share = 0}, {.length = 9}, 1);
   const auto b = draw_requests(50, {.length = 100, .least_share = 0}, {.length = 30}, 1);
   const auto c = draw_requests(50, {.length = 100, .least_share = 0}, {.length = 9}, 2);
@@ -132,7 +132,7 @@ RequestRecord latency_record(double arrived, double first, double last, int outp
   return r;
 }
 
-TEST(Summary, ByHand) {
+TEST(Summary, summary_matches_hand_calculation) {
   const LatencySummary s =
       summarise({latency_record(1, 2, 4, 5), latency_record(2, 5, 5, 1),
                  latency_record(3, 3.5, 9.5, 13), latency_record(4, 8, 10, 2)});
@@ -151,8 +151,8 @@ TEST(Summary, ByHand) {
   EXPECT_EQ(summarise({}).count, 0);
 }
 
-// Three clients, one place: each asks again a second after its answer.
-TEST(ClosedClients, AskAgainAfterTheyThought) {
+// Three clients, one place: each sends its next request a second after its answer.
+TEST(ClosedClients, clients_ask_again_after_thinking) {
   serving::StepClock clock = serving::toy_clock({.step = 0.01});
   engines::EnginePolicy policy;
   policy.blocks = 100;
@@ -181,7 +181,7 @@ FleetRun sixteen() {
 
 constexpr WindowSpan kSpan{.begins = 100, .ends = 108, .last = 110};
 
-TEST(Window, ByHand) {
+TEST(Window, window_matches_hand_calculation) {
   const ClientView view{.aside = 0.1, .accepted = 2, .ttft = 2, .tpot = 1, .whole = 100};
   const LoadWindow w = window_of(sixteen(), 2, kSpan, view);
   EXPECT_EQ(w.rate, 2);
@@ -200,7 +200,7 @@ TEST(Window, ByHand) {
   }
 }
 
-TEST(Window, EveryObjectiveCounts) {
+TEST(Window, every_objective_counts) {
   const auto good = [](const ClientView& view) {
     return window_of(sixteen(), 2, kSpan, view).parts[3].good;
   };
@@ -211,7 +211,7 @@ TEST(Window, EveryObjectiveCounts) {
   EXPECT_EQ(good({.tpot = 0.49}), 0);
   EXPECT_EQ(good({.whole = 3.5}), 0.5);
   EXPECT_EQ(good({.whole = 3.49}), 0);
-  EXPECT_EQ(window_of({}, 2, kSpan, {}).parts[0].good, 1) << "nobody was late";
+  EXPECT_EQ(window_of({}, 2, kSpan, {}).parts[0].good, 1) << "no request was late";
 }
 
 LoadWindow level_window(double rate, double value, double requests) {
@@ -224,7 +224,7 @@ LoadWindow level_window(double rate, double value, double requests) {
   return w;
 }
 
-TEST(Weights, FallToBothSidesOfALoad) {
+TEST(Weights, weights_are_split_between_neighbouring_loads) {
   const std::vector<LoadWindow> levels{level_window(1, 1, 10), level_window(2, 2, 10),
                                        level_window(4, 8, 10)};
   std::vector<double> weights(3, 0.0);
@@ -247,9 +247,9 @@ TEST(Weights, FallToBothSidesOfALoad) {
   add_weight(none, {}, 1, 1);
 }
 
-// Parts whose means are 1 to 8: without part i the mean is (36 - i) / 7, and the squares of those
-// over their middle add up to 42/49.
-TEST(SamplingError, OfAMeanIsTheJackknife) {
+// Parts with means 1 to 8: without part i the mean is (36 - i) / 7, and the squares of their
+// deviations add up to 42/49.
+TEST(SamplingError, error_of_a_mean_is_the_jackknife) {
   LoadWindow w = level_window(1, 1, 10);
   for (std::size_t i = 0; i < kWindowParts; ++i) w.parts[i].ttft.fill(static_cast<double>(i + 1));
   const std::vector<LoadWindow> levels{w};
@@ -257,17 +257,18 @@ TEST(SamplingError, OfAMeanIsTheJackknife) {
   const Sampled s = sampled(levels, weights, &WindowPart::ttft, 0);
   EXPECT_NEAR(s.value, 4.5, 1e-9);
   const double ones = 1.415 * std::sqrt(42.0 / 49 * 7 / 8);
-  // Pairs 3, 7, 11, 15: without them (36 - x) / 6.
+  // Pairs 3, 7, 11, 15: without one of them (36 - x) / 6.
   const double pairs = 1.638 * std::sqrt((36.0 + 4 + 4 + 36) / 36 * 3 / 4);
   EXPECT_NEAR(s.error, std::max(ones, pairs) / 4.5, 1e-9);
-  // Parts that swing from one to the next: the short ones tell more.
+  // Parts that alternate: single parts give the larger error.
   for (std::size_t i = 0; i < kWindowParts; ++i) w.parts[i].ttft.fill(i % 2 == 0 ? 3 : 6);
   const Sampled swings = sampled(std::vector<LoadWindow>{w}, weights, &WindowPart::ttft, 0);
   EXPECT_NEAR(swings.error, 1.415 * std::sqrt(8 * std::pow(1.5 / 7, 2) * 7 / 8) / 4.5, 1e-12);
 }
 
-// All parts alike, 25 requests each: the share below a p90 is 200 independent ones'.
-TEST(SamplingError, OfAQuantileIsTheSharesBelowIt) {
+// All parts alike, 25 requests each: the share below the p90 has the error of 200 independent
+// requests.
+TEST(SamplingError, error_of_a_quantile_is_that_of_its_share) {
   LoadWindow w = level_window(1, 1, 25);
   for (WindowPart& part : w.parts) {
     for (std::size_t i = 0; i < kLatencyPoints; ++i) part.ttft[i] = static_cast<double>(i + 1);
@@ -279,7 +280,7 @@ TEST(SamplingError, OfAQuantileIsTheSharesBelowIt) {
   EXPECT_DOUBLE_EQ(s.error, 6 / 179.0);
   const Sampled high = sampled(levels, std::vector<double>{3}, &WindowPart::ttft, 0.9925);
   EXPECT_DOUBLE_EQ(high.value, 199);
-  // 0.00782 more is beyond all; 0.98468 is the 197th.
+  // 0.00782 more is beyond all values; 0.98468 is the 197th.
   EXPECT_DOUBLE_EQ(high.error, 2 / 199.0);
 }
 

@@ -29,12 +29,12 @@ struct PartValues {
   double good = 0;
 };
 
-// A task as its calls are seen, one after the other.
+// A task, built up from its calls as they are seen one after the other.
 struct SeenTask {
   int calls = 0;
   double began = 0;
   double last = 0;
-  double later = 0;  // that its client waited beyond what the replicas' records say
+  double later = 0;  // time that its client waited in addition to the replicas' records
 };
 
 std::size_t part_at(double at, const WindowSpan& span) {
@@ -54,7 +54,8 @@ LoadWindow window_of(const FleetRun& done, double rate, const WindowSpan& span,
   std::map<std::uint64_t, SeenTask> tasks;
   RandomStream lookups(view.seed, "serving/retrieval");
   for (const RequestRecord& record : done.records) {
-    // A request is seen a step after it came, and its first token crosses the server.
+    // An engine notices a request a step after it arrived, and the first token takes time in the
+    // server.
     double later = view.aside + serving::kAheadSteps * record.tpot();
     if (view.retrieval) later += draw_retrieval(*view.retrieval, lookups).base();
     if (view.calls > 0) {
@@ -78,7 +79,7 @@ LoadWindow window_of(const FleetRun& done, double rate, const WindowSpan& span,
     w.fetched += record.fetched;
     ++counted;
   }
-  // Those that were met in their middle have fewer calls.
+  // Tasks that were already in progress at the start have fewer calls and are skipped.
   for (const auto& [session, task] : tasks) {
     if (task.calls < view.calls || task.began < span.begins || task.began >= span.ends) continue;
     parts[part_at(task.began, span)].task.push_back(task.last - task.began + task.later);
@@ -95,7 +96,7 @@ LoadWindow window_of(const FleetRun& done, double rate, const WindowSpan& span,
                   .task = points_of(v.task)};
   }
   w.stay = stays / std::max(1.0, counted);
-  // With n requests in it on average a replica computes but for the moments without any.
+  // With n requests present on average (Poisson), a replica computes whenever it is not empty.
   w.busy = 1 - math::exp(-w.stay * rate);
   w.found /= std::max(1.0, prompts);
   w.fetched /= std::max(1.0, prompts);
@@ -104,7 +105,7 @@ LoadWindow window_of(const FleetRun& done, double rate, const WindowSpan& span,
 
 namespace {
 
-// Half of the 80 % interval over the deviation: of eight parts, of four, and of many.
+// Half of the 80 % interval divided by the standard deviation: for eight parts, four, and many.
 constexpr double kStudentOfEight = 1.415;
 constexpr double kStudentOfFour = 1.638;
 constexpr double kNormal = 1.2816;
@@ -118,7 +119,7 @@ struct LeftOut {
   bool has(std::size_t part) const { return part >= first && part < first + count; }
 };
 
-// So many requests fell into this value.
+// A value and the number of requests that have it.
 struct Weighted {
   double value = 0;
   double weight = 0;
@@ -163,7 +164,7 @@ double without(std::span<const LoadWindow> levels, std::span<const double> weigh
   return share > 0 ? quantile_of(std::move(all), share) : mean.value_or(0);
 }
 
-// Of requests, those that took no longer than this.
+// Returns the share of requests that took no longer than this.
 double share_within(std::span<const LoadWindow> levels, std::span<const double> weights,
                     LatencyPoints WindowPart::* of, double most, const LeftOut& left_out) {
   WeightedMean<double> within;
@@ -180,7 +181,7 @@ double share_within(std::span<const LoadWindow> levels, std::span<const double> 
   return within.value_or(0);
 }
 
-// Half of the 80 % interval of a figure, by leaving out parts of so many neighbours each.
+// Returns half of the 80 % interval of a figure, leaving out groups of `neighbours` adjacent parts.
 double jackknife(std::size_t neighbours, double student, const auto& figure) {
   std::vector<double> values;
   for (std::size_t i = 0; i < kWindowParts; i += neighbours) {
@@ -197,7 +198,7 @@ double jackknife(const auto& figure) {
   return std::max(jackknife(1, kStudentOfEight, figure), jackknife(2, kStudentOfFour, figure));
 }
 
-// Half of the 80 % interval of a share of the requests, were they independent.
+// Returns half of the 80 % interval of a share of requests if they were independent.
 double binomial_error(std::span<const LoadWindow> levels, std::span<const double> weights,
                       double share) {
   double sum = 0, squares = 0;

@@ -16,7 +16,7 @@ RequestRecord record(int id, std::uint64_t session, double arrived, double last)
 }
 
 // Two calls of task 1 between 1 s and 4.5 s, each seen 0.1 s later than the replica says; task 2
-// was met in its middle, and task 3 began after the window.
+// was in progress at the start, and task 3 began after the window.
 FleetRun two_calls_each() {
   FleetRun run;
   run.records = {record(0, 1, 1, 2), record(1, 2, 1.5, 2), record(2, 1, 3, 4.5),
@@ -30,7 +30,7 @@ double count_tasks(const LoadWindow& w) {
   return tasks;
 }
 
-TEST(LoadWindow, TasksThatBeganInItCountWhole) {
+TEST(LoadWindow, tasks_that_began_in_the_window_count_whole) {
   const LoadWindow w =
       window_of(two_calls_each(), 1, {.begins = 0, .ends = 8}, {.aside = 0.1, .calls = 2});
   EXPECT_EQ(count_tasks(w), 1);
@@ -42,13 +42,13 @@ TEST(LoadWindow, TasksThatBeganInItCountWhole) {
   EXPECT_EQ(tasks_within(tasks, one, 3.69), 0);
 }
 
-TEST(LoadWindow, WithoutAgentsThereAreNoTasks) {
+TEST(LoadWindow, without_agents_there_are_no_tasks) {
   const LoadWindow w = window_of(two_calls_each(), 1, {.begins = 0, .ends = 8}, {});
   EXPECT_EQ(count_tasks(w), 0);
 }
 
-// Reads that all take 0.25 s stand before every first token, and in every call of a task.
-TEST(LoadWindow, WhatIsLookedUpStandsBeforeTheFirstToken) {
+// Reads that all take 0.25 s precede every first token, and every call of a task.
+TEST(LoadWindow, retrieval_delays_the_first_token) {
   const WindowSpan span{.begins = 0, .ends = 8};
   ClientView view{.calls = 2};
   const LoadWindow bare = window_of(two_calls_each(), 1, span, view);

@@ -7,8 +7,8 @@
 namespace orrery::traffic {
 namespace {
 
-// The build with sanitizers looks at the pool after the iterations; in others that took a quarter
-// of a run with long talks.
+// Only the build with sanitizers checks the pool after iterations; in other builds it took a
+// quarter of a run with long conversations.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define ORRERY_LOOKS_AT_POOLS
@@ -30,7 +30,7 @@ engines::EnginePolicy policy_of(const serving::Replica& r) {
   p.blocks = static_cast<int>(std::min(1e9, r.memory.blocks * ranks));
   p.token_budget = static_cast<int>(r.limits.token_budget * ranks);
   p.max_sequences = static_cast<int>(std::min(1e6, r.limits.max_sequences * ranks));
-  // TensorRT-LLM chunks prompts only where it is told to.
+  // TensorRT-LLM chunks prompts only if configured to.
   p.chunked_prefill = r.limits.chunked_prefill;
   if (r.adapters.any()) {
     p.adapter_slots = r.adapters.set.slots;
@@ -54,7 +54,7 @@ void ReplicaSim::submit(int id, const engines::RequestSpec& spec, double at) {
   stuck_ = false;
 }
 
-// Whether those who came wait on: for more of them, and not too long.
+// Returns true if arrived requests should keep waiting for more, within the limits.
 bool ReplicaSim::is_gathering() {
   const Gathering& g = options_.gathering;
   double tokens = 0;
@@ -105,7 +105,7 @@ void ReplicaSim::note_batch(const engines::Batch& batch, double start, double en
   counts_.prompt_tokens += batch.sums.prompt_tokens;
   counts_.preemptions += static_cast<double>(batch.preempted.size());
   counts_.adapter_loads += batch.sums.adapter_loads;
-  // Only prompts bring a first token; batches that decode alone have nothing to note.
+  // Only prompts produce a first token; pure decode batches have nothing to record.
   if (batch.sums.prompts == 0) return;
   for (const engines::BatchItem& item : batch.items) {
     Live& live = live_[static_cast<std::size_t>(item.id)];
@@ -146,7 +146,7 @@ void ReplicaSim::iterate(double until) {
   const double first = end;
   int times = 1;
   if (options_.merge && batch.sums.prompts == 0) {
-    // A request that arrives meanwhile would be seen by the next plan.
+    // The next plan would see a request that arrives in between.
     const bool looks = options_.receive_every <= 1;
     const double arrival = head_ < arriving_.size() ? arriving_[head_].at : kForever;
     const double next = looks ? std::min(until, arrival) : until;
@@ -171,8 +171,8 @@ void ReplicaSim::iterate(double until) {
   assert(!kLooks || !is_check_due() || scheduler_->check().empty());
 }
 
-// A look at every block of a large pool costs more than the iteration. What is leaked or shared
-// wrongly stays so, and the next look finds it.
+// Checking every block of a large pool costs more than the iteration. A block that is leaked or
+// wrongly shared stays so, and the next check finds it.
 bool ReplicaSim::is_check_due() const {
   constexpr int kSmallPool = 4096;
   constexpr std::int64_t kLookEvery = 101;

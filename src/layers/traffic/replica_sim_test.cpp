@@ -1,4 +1,4 @@
-// A replica and a fleet of them on steps of one second each: every time is counted by hand.
+// A replica and a fleet of them with steps of one second each: all times are counted by hand.
 #include "layers/traffic/replica_sim.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Timed comes_at(double when, int prompt, int output) {
   return {.spec = sized(prompt, output), .at = when};
 }
 
-TEST(ReplicaTime, StepsAreCountedByHand) {
+TEST(ReplicaTime, steps_match_hand_count) {
   serving::StepClock clock = serving::even_clock();
   for (const bool merge : {true, false}) {
     ReplicaSim sim(slow_policy(), clock, {.merge = merge});
@@ -63,7 +63,7 @@ TEST(ReplicaTime, StepsAreCountedByHand) {
   }
 }
 
-TEST(ReplicaTime, MergedStepsStopForWhoeverComes) {
+TEST(ReplicaTime, merged_steps_stop_for_an_arrival) {
   serving::StepClock clock = serving::even_clock();
   ReplicaSim sim(slow_policy(), clock);
   const auto done = run_open(sim, {comes_at(0, 4, 50), comes_at(10.5, 4, 1), comes_at(200, 4, 2)});
@@ -75,8 +75,8 @@ TEST(ReplicaTime, MergedStepsStopForWhoeverComes) {
   EXPECT_EQ(sim.counts().busy, 52);
 }
 
-// Every fourth step of a busy engine looks at the queue; an idle one at once.
-TEST(ReplicaTime, AnEngineThatLooksSeldom) {
+// A busy engine checks its queue every fourth step; an idle one at once.
+TEST(ReplicaTime, busy_engine_may_check_its_queue_rarely) {
   serving::StepClock clock = serving::even_clock();
   for (const bool merge : {true, false}) {
     ReplicaSim sim(slow_policy(), clock, {.merge = merge, .receive_every = 4});
@@ -89,7 +89,7 @@ TEST(ReplicaTime, AnEngineThatLooksSeldom) {
   }
 }
 
-TEST(ReplicaTime, WhatTheCacheCanNeverHoldIsRefused) {
+TEST(ReplicaTime, request_larger_than_the_cache_is_refused) {
   serving::StepClock clock = serving::even_clock();
   ReplicaSim sim(slow_policy(), clock);
   sim.submit(1, sized(390, 10), 0);
@@ -98,7 +98,7 @@ TEST(ReplicaTime, WhatTheCacheCanNeverHoldIsRefused) {
   EXPECT_EQ(sim.outstanding_tokens(), 400);
 }
 
-TEST(ReplicaTime, ADeadReplicaNamesWhatItHeldInOrder) {
+TEST(ReplicaTime, failed_replica_lists_its_requests_in_order) {
   serving::StepClock clock = serving::even_clock();
   ReplicaSim sim(slow_policy(), clock);
   sim.submit(5, sized(4, 20), 0);
@@ -115,7 +115,7 @@ TEST(ReplicaTime, ADeadReplicaNamesWhatItHeldInOrder) {
   EXPECT_EQ(sim.scheduler().pool().free_blocks(), 100);
 }
 
-TEST(ReplicaTime, ThePolicyHasTheReplicasLimitsOfAllRanks) {
+TEST(ReplicaTime, policy_has_the_limits_of_all_ranks) {
   serving::Replica r;
   r.split.attention_dp = 4;
   r.engine = {.kind = engines::EngineKind::sglang, .block_tokens = 32};
@@ -145,7 +145,7 @@ std::vector<int> places_of(const FleetRun& run) {
   return places;
 }
 
-TEST(Routing, ByTurnsByRequestsAndByTokens) {
+TEST(Routing, routers_choose_by_turn_requests_or_tokens) {
   const std::vector<Timed> load{comes_at(0, 4, 90), comes_at(0, 4, 1), comes_at(0, 4, 90),
                                 comes_at(5, 4, 1), comes_at(5, 4, 1)};
   EXPECT_EQ(places_of(run_fleet({.replicas = 3, .router = Router::round_robin}, load)),
@@ -159,8 +159,8 @@ TEST(Routing, ByTurnsByRequestsAndByTokens) {
             (std::vector<int>{0, 1, 1, 1}));
 }
 
-// Homes are spread evenly, stay, and only those of the one that left move.
-TEST(Routing, AHomeIsKept) {
+// Homes are spread evenly and stable; only the names of a replica that leaves move.
+TEST(Routing, home_is_kept) {
   const auto homes = [](int replicas) {
     std::vector<Timed> load;
     for (int i = 0; i < 400; ++i) {
@@ -180,8 +180,8 @@ TEST(Routing, AHomeIsKept) {
   for (const int n : count) EXPECT_NEAR(n, 50, 20);
 }
 
-// Up to `spill` more requests than the least loaded has, a prefix stays at home.
-TEST(Routing, APrefixSpillsOver) {
+// A prefix stays at home while its replica has at most `spill` more requests than the least loaded.
+TEST(Routing, prefix_spills_over) {
   std::vector<Timed> load(8, comes_at(0, 1, 50));
   for (Timed& t : load) t.spec.shared = 5, t.spec.shared_tokens = 1;
   const std::vector<int> places =
@@ -194,7 +194,7 @@ TEST(Routing, APrefixSpillsOver) {
       << "without a prefix the least loaded";
 }
 
-TEST(Routing, ATalkIsItsOwnPrefix) {
+TEST(Routing, conversation_is_its_own_prefix) {
   std::vector<Timed> load(6, comes_at(0, 1, 50));
   for (std::size_t i = 0; i < load.size(); ++i) {
     load[i].spec.talks = true;
@@ -207,18 +207,18 @@ TEST(Routing, ATalkIsItsOwnPrefix) {
   EXPECT_EQ(std::set<int>(places.begin(), places.end()).size(), 1u);
 }
 
-TEST(Admission, TurnsAwayAtTheLimit) {
+TEST(Admission, admission_refuses_at_the_limit) {
   const std::vector<Timed> load{comes_at(0, 1, 5), comes_at(0, 1, 5), comes_at(0, 1, 5),
                                 comes_at(0, 500, 5), comes_at(50, 1, 5)};
   const FleetRun run = run_fleet({.replicas = 1, .most_outstanding = 2}, load);
   EXPECT_EQ(run.served, 3);
   EXPECT_EQ(run.refused, 2);
   EXPECT_EQ(run_fleet({.replicas = 1}, load).refused, 1) << "longer than any cache";
-  EXPECT_EQ(run_fleet({.replicas = 0}, load).refused, 5) << "nobody is there";
+  EXPECT_EQ(run_fleet({.replicas = 0}, load).refused, 5) << "there is no replica";
 }
 
-// The only replica dies in its sixth step: back after 20.8 s, it begins anew.
-TEST(Failure, TheOnlyReplicaComesBack) {
+// The only replica fails in its sixth step; back after 20.8 s, it starts the request again.
+TEST(Failure, only_replica_comes_back) {
   const FleetRun run =
       run_fleet({.replicas = 1, .lose_one_at = 5.5}, {comes_at(0, 4, 10), comes_at(40, 4, 1)});
   ASSERT_EQ(run.records.size(), 2u);
@@ -230,7 +230,7 @@ TEST(Failure, TheOnlyReplicaComesBack) {
   EXPECT_NEAR(run.replica_seconds, run.records[1].last, 1e-9);
 }
 
-TEST(Failure, AnotherReplicaTakesOver) {
+TEST(Failure, another_replica_takes_over) {
   const FleetRun run = run_fleet({.replicas = 2, .lose_one_at = 5.5},
                                  {comes_at(0, 4, 10), comes_at(0, 4, 2), comes_at(10, 4, 1),
                                   comes_at(90, 4, 1), comes_at(90, 4, 1)});
@@ -242,16 +242,16 @@ TEST(Failure, AnotherReplicaTakesOver) {
   EXPECT_EQ(run.replica_seconds, 2 * 91);
 }
 
-// One dies every 100 s on average and is 20.8 s away.
-TEST(Failure, LivesHaveTheirMean) {
+// A replica fails every 100 s on average and is out for 20.8 s.
+TEST(Failure, replica_lifetimes_have_their_mean) {
   std::vector<Timed> load;
   for (int i = 0; i < 4000; ++i) load.push_back(comes_at(10.0 * i, 1, 1));
   const FleetRun run = run_fleet({.replicas = 4, .mtbf = 100}, load);
   EXPECT_NEAR(run.failures, 4 * 40000 / 120.8, 0.08 * 4 * 40000 / 120.8);
 }
 
-// Five long requests at 2 a replica call two more at 10 s, which serve from 16 s and leave at 40.
-TEST(Autoscaling, ByHand) {
+// Five long requests at 2 per replica add two more at 10 s, which serve from 16 s and leave at 40.
+TEST(Autoscaling, autoscaling_matches_hand_calculation) {
   const FleetOptions options{
       .replicas = 1,
       .scaler = {.target = 2, .period = 10, .lag = 0, .hold = 0, .least = 1, .most = 3},
@@ -268,7 +268,7 @@ TEST(Autoscaling, ByHand) {
   EXPECT_EQ(run.replica_seconds, 2 * 30 + 101);
 }
 
-TEST(Autoscaling, WhoStillServesIsPaidUntilItIsDone) {
+TEST(Autoscaling, draining_replica_is_paid_until_it_is_done) {
   const FleetOptions options{
       .replicas = 2, .scaler = {.target = 100, .period = 10, .lag = 0, .least = 1, .most = 2}};
   const FleetRun run = run_fleet(

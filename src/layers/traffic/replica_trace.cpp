@@ -15,7 +15,7 @@ std::vector<IterationNote> trace_iterations(const engines::EnginePolicy& policy,
   const engines::BlockPool& pool = sim.scheduler().pool();
   for (double start = sim.next_start(); start < arrivals.back().at; start = sim.next_start()) {
     const ReplicaCounts before = sim.counts();
-    // The least time that lets it begin: one iteration, never cut.
+    // The smallest time that lets the iteration begin; it then runs to its end.
     sim.advance(std::nextafter(start, kForever));
     const ReplicaCounts& after = sim.counts();
     if (after.iterations == before.iterations) continue;

@@ -1,8 +1,8 @@
-// The iterations of one replica, one by one: what each computed, who waited, how much of the cache
-// was held. For a picture, and for a reader who asks why a request was late.
+// The iterations of one replica, one by one: what each computed, how many requests waited, how much
+// of the cache was in use. For a chart, and for finding out why a request was late.
 //
-// Iterations are run unmerged from an empty replica; the last `most` of them that begin before the
-// last arrival are kept, so that what is drawn is the load and not the filling.
+// Iterations run unmerged, from an empty replica. The last `most` of them that begin before the
+// last arrival are kept, so that the chart shows the load and not the initial filling.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ struct IterationNote {
   double start = 0;
   double seconds = 0;
   int prompt_tokens = 0;
-  int output_tokens = 0;  // that came out
-  int waiting = 0;        // after it
-  double held = 0;        // share of the cache's blocks, after it
+  int output_tokens = 0;  // tokens produced
+  int waiting = 0;        // requests waiting after it
+  double held = 0;        // share of the cache's blocks in use after it
 };
 
 std::vector<IterationNote> trace_iterations(const engines::EnginePolicy& policy,

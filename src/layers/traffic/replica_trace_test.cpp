@@ -22,9 +22,9 @@ Timed at(double when, int prompt, int output) {
   return t;
 }
 
-// One request after the other, since only one may run: a prompt of 100 tokens brings the first of
-// three, two steps the others; then the second has its turn.
-TEST(ReplicaTrace, EveryIterationIsToldOnce) {
+// One request after the other, because only one may run: a prompt of 100 tokens gives the first of
+// three tokens, two steps give the others; then the second request runs.
+TEST(ReplicaTrace, every_iteration_is_listed_once) {
   serving::StepClock clock = serving::toy_clock();
   const auto notes =
       trace_iterations(small(), clock, {at(0, 100, 3), at(0, 50, 2), at(1000, 1, 1)}, 100);
@@ -40,11 +40,11 @@ TEST(ReplicaTrace, EveryIterationIsToldOnce) {
     EXPECT_DOUBLE_EQ(notes[i].start, notes[i - 1].start + notes[i - 1].seconds);
   }
   EXPECT_DOUBLE_EQ(notes[0].held,
-                   7.0 / 99);  // 100 tokens in blocks of 16; vLLM keeps one to itself
+                   7.0 / 99);  // 100 tokens in blocks of 16; vLLM keeps one block itself
   EXPECT_DOUBLE_EQ(notes[4].held, 0);
 }
 
-TEST(ReplicaTrace, OnlyTheLastAreKept) {
+TEST(ReplicaTrace, only_the_last_iterations_are_kept) {
   serving::StepClock clock = serving::toy_clock();
   const auto notes = trace_iterations(small(), clock, {at(0, 100, 30), at(1000, 1, 1)}, 4);
   ASSERT_EQ(notes.size(), 4u);

@@ -10,11 +10,11 @@ namespace orrery::traffic {
 namespace {
 
 constexpr double kLatest99 = 2.3263478740408408;
-constexpr double kReach = 9;  // deviations to either side of the median
+constexpr double kReach = 9;  // standard deviations to either side of the median
 constexpr int kPointHalvings = 50;
-constexpr int kPoints = 400;  // of a mean over the quantiles of a hop
+constexpr int kPoints = 400;  // points for a mean over the quantiles of a hop
 
-// The z that a standard normal exceeds with this chance.
+// Returns the z that a standard normal variable exceeds with this probability.
 double normal_point(double above) {
   double low = -kReach;
   double high = kReach;
@@ -25,7 +25,7 @@ double normal_point(double above) {
   return low;
 }
 
-// The quantile of a hop.
+// Returns the quantile of a hop's time.
 Seconds hop_at(const RetrievalLaw& law, double share) {
   const double above = -math::expm1(math::log(share) / std::max(1.0, law.reads));
   const double deviation = math::log(std::max(1.0, law.p99 / law.median)) / kLatest99;

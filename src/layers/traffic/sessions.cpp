@@ -10,15 +10,15 @@ namespace {
 
 struct User {
   std::uint64_t session = 0;
-  int turn = 0;     // that comes next
-  int history = 0;  // tokens
+  int turn = 0;     // number of the next turn
+  int history = 0;  // tokens so far
 };
 
 struct Turn {
   double at = 0;
   int user = 0;
 
-  // The earliest is on top; of two at once the lower user.
+  // The earliest turn is on top; ties: the lower user.
   bool operator<(const Turn& o) const { return at != o.at ? at > o.at : user > o.user; }
 };
 
@@ -34,7 +34,8 @@ class Sessions {
     most_ = pool.blocks() * pool.block_tokens() / 2;
     for (int u = 0; u < load.users; ++u) {
       begin_session(users_[static_cast<std::size_t>(u)]);
-      // Users are in the middle of their talks when they are met: they begin at all times.
+      // At the start, users are in the middle of their conversations, so their next turns are
+      // spread out.
       turns_.push({.at = think_.uniform() * std::max(load.think, 1e-3), .user = u});
     }
   }
@@ -95,7 +96,7 @@ class Sessions {
   RandomStream think_;
   std::vector<User> users_;
   std::priority_queue<Turn> turns_;
-  std::vector<Asked> asked_;  // by the request's id
+  std::vector<Asked> asked_;  // indexed by request id
   std::size_t sent_ = 0;
   std::uint64_t sessions_ = 0;
   int most_ = 0;

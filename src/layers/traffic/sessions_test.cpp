@@ -40,7 +40,7 @@ SessionRun run(const engines::EnginePolicy& p, const SessionLoad& load) {
   return run_sessions(sim, load);
 }
 
-TEST(KvTier, TheLeastRecentlyUsedGivesWay) {
+TEST(KvTier, least_recently_used_is_evicted) {
   engines::KvTier tier(2);
   tier.keep(1);
   tier.keep(2);
@@ -55,7 +55,7 @@ TEST(KvTier, TheLeastRecentlyUsedGivesWay) {
   EXPECT_FALSE(none.has(1));
 }
 
-TEST(KvTier, AFetchIsWorthItWhereItBeatsComputing) {
+TEST(KvTier, fetch_is_worth_it_if_faster_than_computing) {
   const engines::KvTierLaw law{
       .blocks = 1, .first_byte = 1e-3, .fetch_per_token = 1e-6, .compute_per_token = 1e-5};
   EXPECT_FALSE(law.is_worth(0));
@@ -64,19 +64,19 @@ TEST(KvTier, AFetchIsWorthItWhereItBeatsComputing) {
   EXPECT_DOUBLE_EQ(law.fetch_time(2, 1000), 3e-3);
 }
 
-// Turn k brings the k - 1 before it: with room for all, all but the last block of it is found.
-TEST(Sessions, WithRoomForAllTheHistoryIsFoundOnTheDevice) {
+// Turn k includes the k - 1 before it: with room for everything, all but the last block is found.
+TEST(Sessions, with_room_for_everything_the_history_is_found_on_the_device) {
   const SessionRun r = run(policy(20000, 0), talk(8));
   EXPECT_EQ(r.records.size(), 8U * 24 * 2 / 3);
   EXPECT_GT(r.history_tokens, 0);
   EXPECT_GT(r.found_tokens / r.history_tokens, 0.97);
   EXPECT_LE(r.found_tokens, r.history_tokens);
   EXPECT_EQ(r.fetched_tokens, 0);
-  // 250 tokens a turn, the mean of 0 to 5 turns before.
+  // 250 tokens per turn times the mean of 0 to 5 earlier turns.
   EXPECT_NEAR(r.history_tokens / static_cast<double>(r.records.size()), 625, 40);
 }
 
-TEST(Sessions, EveryEngineBringsBackFromTheTierWhatTheDeviceLost) {
+TEST(Sessions, every_engine_fetches_from_the_tier_what_the_device_evicted) {
   for (const Word<engines::EngineKind>& engine : engines::kEngineKindWords) {
     const SessionRun bare = run(policy(1000, 0, engine.value), talk(40));
     const SessionRun tiered = run(policy(1000, 100000, engine.value), talk(40));
@@ -89,7 +89,7 @@ TEST(Sessions, EveryEngineBringsBackFromTheTierWhatTheDeviceLost) {
   }
 }
 
-TEST(Sessions, ATierThatIsSlowerThanComputingIsLeftAlone) {
+TEST(Sessions, tier_slower_than_computing_is_not_used) {
   engines::EnginePolicy slow = policy(1000, 100000);
   slow.kv_tier.fetch_per_token = 1e-3;
   const SessionRun bare = run(policy(1000, 0), talk(40));
@@ -99,7 +99,7 @@ TEST(Sessions, ATierThatIsSlowerThanComputingIsLeftAlone) {
   EXPECT_EQ(summarise(tiered.records).e2e_mean, summarise(bare.records).e2e_mean);
 }
 
-TEST(Sessions, AFetchTakesItsTime) {
+TEST(Sessions, fetch_takes_its_time) {
   engines::EnginePolicy fast = policy(1000, 100000);
   engines::EnginePolicy slower = fast;
   slower.kv_tier.fetch_per_token = 9e-6;
@@ -107,7 +107,7 @@ TEST(Sessions, AFetchTakesItsTime) {
             summarise(run(slower, talk(40)).records).ttft_mean);
 }
 
-TEST(Sessions, MoreRoomInTheTierBringsBackNoLess) {
+TEST(Sessions, larger_tier_fetches_no_less) {
   double last = -1;
   for (const int blocks : {0, 500, 2000, 8000}) {
     const SessionRun r = run(policy(1000, blocks), talk(40));
@@ -118,7 +118,7 @@ TEST(Sessions, MoreRoomInTheTierBringsBackNoLess) {
   EXPECT_GT(last, 0.95);
 }
 
-TEST(Sessions, MergingStepsChangesNothing) {
+TEST(Sessions, merging_steps_changes_nothing) {
   const auto ends = [](bool merge) {
     serving::StepClock clock = serving::toy_clock();
     ReplicaSim sim(policy(1000, 5000), clock, {.merge = merge});
@@ -129,9 +129,9 @@ TEST(Sessions, MergingStepsChangesNothing) {
   EXPECT_EQ(ends(true), ends(false));
 }
 
-// One user, three turns of 10 and 5 tokens, blocks of four. Of an answer the last token is not in
-// the cache: 14 of 15 are, three blocks; then 29 of 30, seven.
-TEST(Sessions, OneUserByHand) {
+// One user, three turns of 10 and 5 tokens, blocks of four. The last token of an answer is not in
+// the cache: 14 of 15 are, three blocks; then 29 of 30, seven blocks.
+TEST(Sessions, one_user_matches_hand_calculation) {
   serving::StepClock clock = serving::even_clock();
   engines::EnginePolicy p = policy(1000, 0);
   p.block_tokens = 4;
@@ -156,8 +156,8 @@ TEST(Sessions, OneUserByHand) {
   EXPECT_NEAR(thought / 599, 2, 0.25);
 }
 
-// Half of the cache is the longest that a session may be: 30 tokens of 60, 28 of 56.
-TEST(Sessions, AHistoryThatIsTooLongEndsTheSession) {
+// A session may take at most half of the cache: 30 tokens of 60, 28 of 56.
+TEST(Sessions, too_long_history_ends_the_session) {
   for (const int blocks : {16, 15}) {
     serving::StepClock clock = serving::even_clock();
     engines::EnginePolicy p = policy(blocks, 0);

@@ -9,12 +9,13 @@ namespace orrery::traffic {
 namespace {
 
 constexpr std::uint64_t kSystemPrompt = 1;
-// Nobody reads an answer and writes a turn in less; replicas are run apart for so long at least.
+// Minimum time for reading an answer and writing a turn; replicas can be simulated independently
+// for at least this long.
 constexpr double kLeastThought = 1e-3;
 constexpr double kLongestIdle = 1e9;  // seconds
 constexpr int kBisections = 40;
 
-// P(Erlang(shape, mean of one) < x).
+// Returns P(Erlang(shape, mean of one stage) < x).
 double erlang_below(int shape, double mean, double x) {
   if (x <= 0) return 0;
   double term = math::exp(-x / mean);
@@ -86,7 +87,7 @@ Timed Talks::take() {
   Talk& talk = talks_[now.talk - 1];
   engines::RequestSpec spec = draw_turn(talk);
   if (talk.history + spec.prompt + spec.output > load_.most_held) {
-    talk.history = 0;  // too long for any replica: another talk takes its place
+    talk.history = 0;  // too long for any replica: a new conversation takes its place
     talk.system = 0;
   }
   spec.prompt += talk.history;
@@ -122,7 +123,8 @@ double talk_fresh(const TalkCase& c) {
 
 namespace {
 
-// What was said up to the end of a turn, counted from 1, in first turns with their answers.
+// Returns the tokens up to the end of a turn (counted from 1), in units of a first turn with its
+// answer.
 double said(const TalkCase& c, int turn) {
   if (!c.later) return turn;
   return (c.prompt + (turn - 1) * *c.later + turn * c.output) / (c.prompt + c.output);
@@ -139,7 +141,7 @@ double talk_history(const TalkCase& c) {
 
 namespace {
 
-// Blocks that nobody holds leave after one and the same time t, whatever they are of.
+// Models blocks that no request holds: all of them are evicted after the same time t.
 class IdleBlocks {
  public:
   IdleBlocks(const TalkCase& c, double t) : c_(c), t_(t) {
@@ -149,7 +151,7 @@ class IdleBlocks {
       idles_.push_back((d > 1 ? idles_.back() : 0) + thought * below_.back());
     }
   }
-  // Tokens that are idle on average.
+  // Returns the mean number of idle tokens.
   double held() const {
     double sum = 0;
     for (int turn = 1; turn <= c_.turns; ++turn) {
@@ -163,7 +165,7 @@ class IdleBlocks {
     }
     return c_.rate / c_.turns * sum * (c_.prompt + c_.output);
   }
-  // Of the histories of all turns.
+  // Returns the share of the histories of all turns that is found.
   double found() const {
     double sum = 0;
     double all = 0;
@@ -179,13 +181,13 @@ class IdleBlocks {
   }
 
  private:
-  // The chance that the turn before was answered here.
+  // The probability that the previous turn was answered here.
   double here() const { return c_.at_home ? 1 : 1 / std::max(1.0, c_.replicas); }
 
   const TalkCase& c_;
   double t_;
-  std::vector<double> below_;  // P(the visit d turns on comes before t), from d = 1
-  std::vector<double> idles_;  // mean time until then, t at the most
+  std::vector<double> below_;  // P(the visit d turns later comes within t), from d = 1
+  std::vector<double> idles_;  // mean time until then, at most t
 };
 
 }  // namespace
@@ -209,7 +211,8 @@ Seconds task_mean(const TaskCase& c) { return c.call * c.calls + c.tool * (c.cal
 
 Seconds task_p99(const TaskCase& c) {
   double low = 0;
-  double high = c.calls > 1 ? 8.0 * c.calls : 0;  // in tools: ln 100 of one, fewer each of more
+  // In units of `tool`: ln 100 for one tool, less per tool for more.
+  double high = c.calls > 1 ? 8.0 * c.calls : 0;
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
     (erlang_below(c.calls - 1, 1, middle) < 0.99 ? low : high) = middle;

@@ -37,22 +37,23 @@ FleetRun run_talks(const TalkLoad& load, Router router, int blocks = 20000, int 
 
 double found_of(const FleetRun& run) { return run.cached_tokens / run.prompt_tokens; }
 
-TEST(Talks, ComeAtTheirRateFromTheBeginning) {
+TEST(Talks, turns_arrive_at_their_rate_from_the_beginning) {
   const FleetRun run = run_talks(talk_load(20), Router::least_requests);
   double early = 0, late = 0, longest = 0;
   for (const RequestRecord& r : run.records) {
     (r.arrived < 60 ? early : late) += 1;
     longest = std::max<double>(longest, r.prompt);
   }
-  // 1,200 a half, of whole talks of six turns: three deviations of a talk's six.
+  // 1,200 per half, in whole conversations of six turns: within three standard deviations of the
+  // number of conversations, times six.
   EXPECT_NEAR(early, 1200, 3 * 6 * std::sqrt(200.0));
   EXPECT_NEAR(late, 1200, 3 * 6 * std::sqrt(200.0));
   EXPECT_EQ(longest, 5 * 250 + 200);
   EXPECT_EQ(run.refused, 0);
 }
 
-// Whoever goes on with a talk comes after the answer and not before.
-TEST(Talks, ATurnFollowsItsAnswer) {
+// The next turn of a conversation comes after the answer and not before.
+TEST(Talks, turn_follows_the_previous_answer) {
   serving::StepClock clock = serving::toy_clock();
   struct Watched final : Askers {
     Talks talks;
@@ -80,7 +81,7 @@ TEST(Talks, ATurnFollowsItsAnswer) {
   EXPECT_GT(run.served, 1500);
 }
 
-TEST(Talks, RoutersThatKeepTalksAtHomeFindMoreAndAnswerSooner) {
+TEST(Talks, sticky_routers_find_more_history_and_answer_sooner) {
   TalkLoad load = talk_load(120);
   load.until = 40;
   const FleetRun turns = run_talks(load, Router::round_robin);
@@ -91,15 +92,15 @@ TEST(Talks, RoutersThatKeepTalksAtHomeFindMoreAndAnswerSooner) {
   }
 }
 
-TEST(Talks, LongerThoughtsFindLessWhereBlocksGiveWay) {
+TEST(Talks, longer_thinking_finds_less_in_a_full_cache) {
   TalkLoad load = talk_load(20);
   const double soon = found_of(run_talks(load, Router::session, 1500));
   load.think = 40;
   EXPECT_LT(found_of(run_talks(load, Router::session, 1500)), soon - 0.1);
 }
 
-// The same talks whatever the router, and the same records in every run.
-TEST(Talks, EqualSeedsGiveEqualRuns) {
+// The same conversations for any router, and the same records in every run.
+TEST(Talks, equal_seeds_give_equal_runs) {
   const FleetRun one = run_talks(talk_load(20), Router::prefix);
   const FleetRun two = run_talks(talk_load(20), Router::prefix);
   ASSERT_EQ(one.records.size(), two.records.size());
@@ -109,7 +110,7 @@ TEST(Talks, EqualSeedsGiveEqualRuns) {
   }
 }
 
-TEST(Talks, ASystemPromptIsSharedBetweenTalks) {
+TEST(Talks, system_prompt_is_shared_between_conversations) {
   TalkLoad load = talk_load(20);
   load.turns = 1;
   EXPECT_EQ(found_of(run_talks(load, Router::least_requests)), 0);
@@ -118,8 +119,8 @@ TEST(Talks, ASystemPromptIsSharedBetweenTalks) {
   EXPECT_NEAR(found_of(run_talks(load, Router::least_requests)), 96.0 / 200, 0.02);
 }
 
-// Three thoughts after the beginning the closed form and the run agree.
-TEST(Talks, TheClosedFormFindsWhatTheRunFinds) {
+// Three thinking times after the beginning the closed form and the run agree.
+TEST(Talks, closed_form_finds_what_the_run_finds) {
   struct Case {
     Router router;
     int blocks;
@@ -152,7 +153,7 @@ TEST(Talks, TheClosedFormFindsWhatTheRunFinds) {
   }
 }
 
-TEST(Talks, TheClosedFormHasItsLimits) {
+TEST(Talks, closed_form_has_its_limits) {
   TalkCase c{.turns = 1};
   EXPECT_EQ(talk_found(c), 0);
   c = {.turns = 4, .tokens = 1e12, .at_home = true};
@@ -161,9 +162,9 @@ TEST(Talks, TheClosedFormHasItsLimits) {
   EXPECT_EQ(talk_found(c), 0);
 }
 
-// Three calls of 1,000, 100 and 100 new tokens, each answered by 50: 1,050 and 1,200 were said
-// before the second and the third.
-TEST(Talks, ToolsBringOtherLengthsThanTheFirstCall) {
+// Three calls of 1,000, 100 and 100 new tokens, each answered with 50: the history before the
+// second and third is 1,050 and 1,200.
+TEST(Talks, later_calls_may_have_other_lengths_than_the_first) {
   const TalkCase c{.turns = 3, .prompt = 1000, .later = 100, .output = 50};
   EXPECT_DOUBLE_EQ(talk_fresh(c), 400);
   EXPECT_DOUBLE_EQ(talk_history(c), 750);
@@ -184,7 +185,7 @@ TEST(Talks, ToolsBringOtherLengthsThanTheFirstCall) {
 }
 
 // Calls of 2 s, tools of 1 s: 3 x 2 + 2 x 1; one in a hundred pairs of tools takes 6.638 s.
-TEST(Tasks, HaveTheirMeanAndTheirTail) {
+TEST(Tasks, task_time_has_its_mean_and_tail) {
   TaskCase c{.calls = 3, .call = seconds(2), .call_p99 = seconds(2), .tool = seconds(1)};
   EXPECT_DOUBLE_EQ(task_mean(c).base(), 8);
   EXPECT_NEAR(task_p99(c).base(), 6 + 6.63835, 1e-4);
@@ -197,8 +198,8 @@ TEST(Tasks, HaveTheirMeanAndTheirTail) {
   EXPECT_DOUBLE_EQ(task_p99(c).base(), 4);
 }
 
-// Where replicas have room, a task takes what its calls and its tools take.
-TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
+// If replicas have room, a task takes the sum of its calls and its tools.
+TEST(Tasks, closed_form_matches_the_run_at_low_load) {
   TalkLoad load = talk_load(4);
   load.turns = 5;
   load.think = 2;
@@ -223,7 +224,7 @@ TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
     if (t.calls == 5) times.push_back(t.last - t.began);
   }
   ASSERT_GT(times.size(), 1400u);
-  // Who was met in the middle, at the very beginning, had fewer calls; nobody else did.
+  // Conversations in progress at the very beginning had fewer calls; no others did.
   for (const auto& [name, t] : tasks) EXPECT_TRUE(t.calls == 5 || t.began < 30) << t.began;
   std::ranges::sort(times);
   std::ranges::sort(calls);
@@ -238,9 +239,10 @@ TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
   EXPECT_NEAR(times[times.size() * 99 / 100] / task_p99(form).base(), 1, 0.08);
 }
 
-// Three turns of 150 tokens, a thought of 10 s. For a time T that idle blocks stay, x = T over the
-// thought, the chance that a turn comes in time is 1 - e^-x; the tokens that are idle then follow.
-TEST(TalkFound, AtHomeByHand) {
+// Three turns of 150 tokens, a thinking time of 10 s. With a time T that idle blocks stay and x = T
+// over the thinking time, a turn comes in time with probability 1 - e^-x; the number of idle tokens
+// follows.
+TEST(TalkFound, found_share_at_home_matches_hand_calculation) {
   TalkCase c{
       .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .at_home = true};
   EXPECT_EQ(talk_history(c), 150);
@@ -252,8 +254,8 @@ TEST(TalkFound, AtHomeByHand) {
   }
 }
 
-// A quarter of the turns come to the same replica; a turn that went elsewhere was away for longer.
-TEST(TalkFound, OfFourReplicasByHand) {
+// A quarter of the turns come to the same replica; a turn that went elsewhere lengthens the gap.
+TEST(TalkFound, found_share_of_four_replicas_matches_hand_calculation) {
   TalkCase c{
       .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .replicas = 4};
   for (const double t : {5.0, 20.0}) {
@@ -275,8 +277,9 @@ struct Heard {
   double think = 0;
 };
 
-// Every turn brings what was said before it; thoughts have their mean; nobody asks after the end.
-TEST(Talks, TurnsAreWorkedByHand) {
+// Every turn includes its history; thinking times have the right mean; no requests come after the
+// end.
+TEST(Talks, turns_match_hand_calculation) {
   Talks talks({.rate = 2,
                .turns = 3,
                .think = 8,
@@ -304,13 +307,13 @@ TEST(Talks, TurnsAreWorkedByHand) {
     } else {
       EXPECT_EQ(t.spec.prompt % 50, 40);
     }
-    // Nobody else is being answered: its own thought is the least.
+    // No other request is being answered, so its own thinking time is the smallest.
     h = {.turns = h.turns + 1,
          .prompt = t.spec.prompt,
          .answered = t.at + 0.5,
          .think = talks.patience()};
     talks.answered({.id = id++, .prompt = t.spec.prompt, .output = 10, .last = t.at + 0.5});
-    EXPECT_EQ(talks.patience(), kForever) << "nobody waits for an answer";
+    EXPECT_EQ(talks.patience(), kForever) << "no request waits for an answer";
   }
   EXPECT_NEAR(asked, 12000, 400);
   EXPECT_NEAR(thought / thoughts, 8, 0.3);
@@ -321,11 +324,12 @@ TEST(Talks, TurnsAreWorkedByHand) {
     begun += h.prompt - 50 * (h.turns - 1) == 40 ? 0 : 1;
   }
   EXPECT_GT(whole, 3800);
-  // Met in the middle: of each turn but the first as many as think at a time, 2 / 3 x 8.
+  // In progress at the start: per turn but the first, as many as are thinking at any time, 2 / 3 x
+  // 8.
   EXPECT_NEAR(begun, 2 * 16 / 3.0, 1.01);
 }
 
-TEST(Talks, LengthsAreCutAndATalkTooLongEnds) {
+TEST(Talks, lengths_are_cut_and_too_long_conversations_end) {
   TalkLoad load{.rate = 1,
                 .turns = 4,
                 .think = 1,
@@ -350,7 +354,7 @@ TEST(Talks, LengthsAreCutAndATalkTooLongEnds) {
     }
     talks.answered({.id = id++, .prompt = t.spec.prompt, .output = 8, .last = t.at});
   }
-  // 30 + 8, then 68 + 8 = 76 is just held; the third begins anew.
+  // 30 + 8, then 68 + 8 = 76 just fits; the third starts a new conversation.
   int checked = 0;
   for (const auto& [name, p] : prompts) {
     if (p.size() < 4 || p[0] != 30) continue;
@@ -360,7 +364,7 @@ TEST(Talks, LengthsAreCutAndATalkTooLongEnds) {
   EXPECT_GT(checked, 20);
 }
 
-TEST(Talks, WhoIsTurnedAwayIsNotWaitedFor) {
+TEST(Talks, refused_requests_are_not_waited_for) {
   Talks talks({.rate = 1, .turns = 2, .think = 5, .until = 50});
   talks.take();
   EXPECT_LT(talks.patience(), kForever);
@@ -368,8 +372,9 @@ TEST(Talks, WhoIsTurnedAwayIsNotWaitedFor) {
   EXPECT_EQ(talks.patience(), kForever);
 }
 
-// Of each turn but the first as many are met as think at a time: 2 / 3 x 8 of two turns.
-TEST(Talks, AsManyAreMetInTheMiddleAsThink) {
+// For each turn but the first, as many are in progress at the start as are thinking at any time: 2
+// / 3 x 8 of two turns.
+TEST(Talks, conversations_in_progress_at_the_start_match_those_thinking) {
   double met = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Talks talks({.rate = 2,

@@ -104,7 +104,7 @@ Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
           .code = "calibration.row",
           .place = {.file = table.file(), .line = row.line, .column = 0},
           .what = std::move(what),
-          .why = "a row names a subject, one of its parameters and a number",
+          .why = "a row needs a subject, one of its parameters and a number",
           .fix = ""};
 }
 
@@ -122,7 +122,7 @@ void read_frameworks(const CsvTable& t, TrainingCalibration& into, Diagnostics& 
     const auto value = t.number(row, "value");
     const std::string_view id = t.text(row, "framework");
     const std::string_view name = t.text(row, "parameter");
-    // Families come after "default" in the file and start from it.
+    // Families come after "default" in the file and start from its values.
     const FrameworkModel start = into.frameworks.empty() ? FrameworkModel{} : into.frameworks[0];
     FrameworkModel& f = entry(into.frameworks, id, start);
     if (!value) {
@@ -195,7 +195,7 @@ void read_eras(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults
   }
 }
 
-// "26.04.01" as months: year, month, hundredths of a patch.
+// Converts "26.04.01" to months: year, month, and hundredths for the patch.
 double version_number(std::string_view release) {
   constexpr double kNewest = 1e4;
   double months = 0;
@@ -286,7 +286,7 @@ std::string_view TrainingCalibration::family_on(std::string_view framework,
                                                 std::string_view release, int launch_year,
                                                 int gpus) const {
   const double version = version_number(release);
-  // Each row is used once, so names that point at one another end somewhere.
+  // Each row is used at most once, so that rows which name each other cannot loop.
   for (std::size_t used = 0; used < eras.size(); ++used) {
     const auto past = std::ranges::find_if(eras, [&](const FamilyEra& e) {
       return e.framework == framework &&

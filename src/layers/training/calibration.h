@@ -1,14 +1,14 @@
-// The parameters of training estimates: per framework family, per accelerator, one factor a
+// The parameters of training estimates: per framework family, per accelerator, and one factor per
 // release.
 //
 // data/calibration/training_frameworks.csv, training_accelerators.csv and training_releases.csv
-// hold one value a row with the rows that fixed it. training_seen.csv names the models, families,
-// releases and accelerators that those rows are of, training_intervals.csv how much wider the
-// interval of an answer about others is, read off rows that were left out. A family whose
-// parameters are of an earlier time than the accelerator, or of smaller jobs, has a successor, by
-// its release where that is told (training_eras.csv): its name has outlived its software. A
-// framework that no table names gets the family "default"; a release that none names gets the
-// factor of the one next to it. Nothing is per model or per row.
+// hold one value per row, with the rows it was fitted to. training_seen.csv lists the models,
+// families, releases and accelerators of those rows; training_intervals.csv says how much wider the
+// interval is for anything else, measured on held-out rows. If a family's parameters are from older
+// accelerators or smaller jobs, training_eras.csv names its successor, chosen by release if that is
+// known: the family's name has outlived the software it was fitted to. A framework that no table
+// names gets the family "default"; a release that no table names gets the factor of the nearest
+// release. Nothing is per model or per row.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace orrery::training {
 
-// Times of kernels inside a training step over compute's times of the same kernels alone: two
-// matrices in a row find the clock lower and the cache fuller than a benchmark does.
+// Times of kernels inside a training step relative to compute's times for single kernels: after
+// other matrix products the clock is lower and the cache is fuller than in a benchmark.
 struct AcceleratorTuning {
   std::string id;
   double matrix = 1;  // 16-bit products
@@ -33,10 +33,10 @@ struct AcceleratorTuning {
   double matrix_4bit = 1;
   double attention = 1;
   double passes = 1;
-  double pass_energy = 1;  // energy of passes over memory: they compute too, a copy does not
+  double pass_energy = 1;  // energy of passes over memory: they also compute, unlike a copy
   double scaleup = 1;      // collective time inside a domain
   double network = 1;      // collective time across domains
-  double error = 0.1;      // half-width that an accelerator adds, as a fraction
+  double error = 0.1;      // half-width that an accelerator contributes, as a fraction
 };
 
 struct ReleaseFactor {
@@ -45,13 +45,13 @@ struct ReleaseFactor {
   double factor = 1;  // FrameworkModel::overhead_factor
 };
 
-// The factor of the release of that family that is next in time among those that `use` admits; 1
-// where there is none. A version that is no number counts as the newest.
+// Returns the factor of the family's nearest release in time among those that `use` admits; 1 if
+// there is none. A version that is not a number counts as the newest.
 double nearest_factor(const std::vector<ReleaseFactor>& releases, std::string_view framework,
                       std::string_view release,
                       const std::function<bool(const ReleaseFactor&)>& use = {});
 
-// What an answer is about that no fitted row is of.
+// What the question is about that no fitted row covers.
 enum class Unseen { model, framework, accelerator, release, layout };
 inline constexpr Word<Unseen> kUnseenWords[] = {
     {Unseen::model, "model"},
@@ -62,26 +62,26 @@ inline constexpr Word<Unseen> kUnseenWords[] = {
 };
 constexpr WordTable<Unseen> words_of(Unseen) { return kUnseenWords; }
 
-// Half-width of ln(step time) that joins the others in quadrature.
+// Half-width of ln(step time), added to the others in quadrature.
 struct UnseenWidth {
   Unseen of = Unseen::model;
-  bool experts = false;  // of a mixture of experts; else of a dense model
+  bool experts = false;  // for mixtures of experts; otherwise for dense models
   double width = 0;
 };
 
 struct SeenThing {
   Unseen kind = Unseen::model;
-  std::string id;  // a release goes by family and version
+  std::string id;  // for a release, family and version
   bool operator==(const SeenThing&) const = default;
 };
 
-// A family's name where its software was not measured: on accelerators launched since, or on more
-// devices than its rows have.
+// The successor of a family name where its software was not measured: on accelerators launched
+// later, or on more devices than its rows have.
 struct FamilyEra {
   std::string framework;
-  int until = 0;        // year of the last accelerators that its parameters speak of
-  int gpus = 0;         // most devices of a job that they speak of; 0: any
-  std::string release;  // last release that this successor stands for; empty: all
+  int until = 0;        // launch year of the newest accelerators that its parameters cover
+  int gpus = 0;         // most devices per job that its parameters cover; 0: any
+  std::string release;  // last release that this successor replaces; empty: all
   std::string successor;
 };
 
@@ -89,23 +89,24 @@ struct TrainingCalibration {
   std::vector<FrameworkModel> frameworks;
   std::vector<AcceleratorTuning> accelerators;
   std::vector<ReleaseFactor> releases;
-  std::vector<SeenThing> seen;  // what the fitted rows are of; only intervals ask
+  std::vector<SeenThing> seen;  // what the fitted rows cover; used for intervals only
   std::vector<UnseenWidth> widths;
   std::vector<FamilyEra> eras;
 
-  // "default" where unknown; the release's factor applied where it is known.
+  // Returns "default" for an unknown family; applies the release's factor if it is known.
   FrameworkModel framework(std::string_view id, std::string_view release) const;
   bool knows_framework(std::string_view id) const;
   AcceleratorTuning accelerator(std::string_view id) const;
   double release_factor(std::string_view framework, std::string_view release) const;
   bool saw(Unseen kind, std::string_view id) const;
   double unseen_width(Unseen of, bool experts) const;
-  // The family whose parameters hold for this release on so many accelerators of this year.
+  // Returns the family whose parameters apply to this release on this many accelerators of this
+  // year.
   std::string_view family_on(std::string_view framework, std::string_view release, int launch_year,
                              int gpus) const;
 };
 
-// A parameter as calibration files and the fitter name it.
+// A parameter as named in calibration files and by the fitter.
 using ParameterField = double*;
 ParameterField framework_field(FrameworkModel& f, std::string_view parameter);
 ParameterField accelerator_field(AcceleratorTuning& a, std::string_view parameter);

@@ -1,4 +1,5 @@
-// The tables of training as files of a few lines: what is read, what is refused, who is next.
+// The training tables as files of a few lines: what is read, what is refused, and which row is
+// nearest.
 #include "layers/training/calibration.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +66,8 @@ TEST(TrainingTables, framework_families_start_from_the_default) {
   EXPECT_EQ(c->unseen_width(Unseen::layout, true), 0);
 }
 
-// 25.10 is a month from either neighbour, of which the first holds; what is no number is newest.
+// 25.10 is a month from either neighbour, and the first applies; a non-numeric version is the
+// newest.
 TEST(TrainingTables, release_without_a_factor_takes_the_nearest) {
   const TrainingCalibration c = Tables{}.read().value();
   EXPECT_EQ(c.release_factor("nemo", "25.11"), 1.5);
@@ -125,7 +127,7 @@ TEST(Calibration, nearest_release_is_decided_by_version) {
   const std::vector<ReleaseFactor> years = {{"f", "25.06", 2}, {"f", "26.05", 3}};
   EXPECT_EQ(nearest_factor(years, "f", "25.12"), 3);
   EXPECT_EQ(nearest_factor(years, "f", "25.11"), 2);
-  EXPECT_EQ(nearest_factor(years, "f", ""), 3) << "no release told is the newest";
+  EXPECT_EQ(nearest_factor(years, "f", ""), 3) << "no release given counts as the newest";
   EXPECT_EQ(nearest_factor(years, "f", "26.x"), 3);
   const std::vector<ReleaseFactor> months = {{"f", "25.10", 2}, {"f", "25.11", 3}};
   EXPECT_EQ(nearest_factor(months, "f", "25.10.60"), 3) << "hundredths of a month";
@@ -136,7 +138,7 @@ TEST(Calibration, nearest_release_is_decided_by_version) {
   EXPECT_EQ(nearest_factor(majors, "f", "3.01"), 3);
 }
 
-// Each switch set to 1, and to 0.
+// Each switch set to 1 and to 0.
 TEST(Calibration, switches_are_read) {
   constexpr const char* kSwitches[] = {"fused_attention", "fused_pointwise", "dropout",
                                        "flash2",          "early_stop",      "cp_in_order",
@@ -168,7 +170,7 @@ TEST(Calibration, switches_are_read) {
                           f.trains_mtp,
                           f.lazy_gradients};
       for (std::size_t i = 0; i < std::size(all); ++i) {
-        const bool otherwise = i < 2;  // fused unless told
+        const bool otherwise = i < 2;  // fused by default
         EXPECT_EQ(all[i], kSwitches[i] == std::string(name) ? on : otherwise) << name << ' ' << i;
       }
     }

@@ -1,5 +1,5 @@
-// What a step asks of the other layers, as values and plain function pointers: training includes no
-// other layer, and a pointer with a context costs a step estimate nothing that it can notice.
+// What a step needs from the other layers, as values and plain function pointers: training includes
+// no other layer, and a pointer with a context costs a step estimate nothing noticeable.
 #pragma once
 
 #include "core/workload/message.h"
@@ -7,7 +7,7 @@
 
 namespace orrery::training {
 
-// Of one kernel or of many; the fields of compute's KernelCost.
+// The cost of one kernel or of many; same fields as compute's KernelCost.
 struct OpCost {
   double seconds = 0;      // at full clock
   double clocked = 0;      // the part that stretches when the clock falls
@@ -27,7 +27,7 @@ struct OpCost {
   }
 };
 
-// The clock that the power limit leaves, and the mean draw at it.
+// The clock that the power limit allows, and the mean draw at it.
 struct ClockAnswer {
   double clock = 1;
   double watts = 0;
@@ -37,7 +37,7 @@ struct CostSource {
   const void* context = nullptr;
   OpCost (*kernel)(const void* context, const workload::Operation& op) = nullptr;
   double (*collective)(const void* context, const workload::CollectiveCall& call) = nullptr;
-  // `busy` is the work of one step on one device, `waiting` the rest of the step; may be null.
+  // `busy` is the work of one step on one device, `waiting` the rest of the step. May be null.
   ClockAnswer (*clock)(const void* context, const OpCost& busy, double waiting) = nullptr;
 
   OpCost kernel_cost(const workload::Operation& op) const { return kernel(context, op); }

@@ -8,15 +8,15 @@
 namespace orrery::training {
 namespace {
 
-// A kernel that takes `factor` of its time, the energy unchanged.
+// Returns the cost of a kernel that takes `factor` times as long with unchanged energy.
 OpCost stretched(OpCost cost, double factor) {
   cost.seconds *= factor;
   cost.clocked *= factor;
   return cost;
 }
 
-// Work of the last rank over the mean where a causal mask's rows are dealt out in order: (2c -
-// 1)/c.
+// Returns the work of the last rank relative to the mean if a causal mask's rows are distributed in
+// order: (2c - 1)/c.
 double causal_imbalance(const LayerQuery& q) {
   return q.framework.cp_in_order ? 2 - 1.0 / q.layout.cp : 1;
 }
@@ -49,10 +49,10 @@ void add_expert_passes(const LayerQuery& q, const workload::OpList& ops, double 
   into.expert_layers += layers;
 }
 
-// Tokens that go to several experts of one domain cross the network once (DeepEP, HybridEP): the
-// expected number of other domains among top_k choices, over the copies that leave without it.
-// Routing that is limited to some groups of experts reaches no more domains than groups. The
-// collective library sends every copy.
+// Tokens that go to several experts of one domain cross the network once (DeepEP, HybridEP).
+// Returns the expected number of other domains among top_k choices, divided by the copies sent
+// without this. Group-limited routing reaches at most as many domains as groups. The collective
+// library sends every copy.
 double crossing_share(const LayerQuery& q) {
   const workload::GroupShape& g = q.groups.ep;
   const catalog::ModelShape& m = q.job.model;
@@ -68,9 +68,9 @@ double crossing_share(const LayerQuery& q) {
   return reached / (k * others);
 }
 
-// What of dispatch and combine is hidden. An overlap that the recipe turns on hides both behind
-// another microbatch; where the recipe is silent, frameworks that do so do it when interleaving
-// offers that microbatch and the exchange leaves a domain.
+// Returns the share of dispatch and combine that is hidden. If the recipe turns overlap on, both
+// are hidden behind another microbatch. If the recipe does not say, frameworks that can do this do
+// it when interleaving provides that microbatch and the exchange leaves a domain.
 double dispatch_overlap(const LayerQuery& q) {
   const FrameworkModel& f = q.framework;
   if (q.layout.schedule == catalog::Schedule::dualpipe) {
@@ -85,7 +85,7 @@ double dispatch_overlap(const LayerQuery& q) {
                                    : f.ep_overlap;
 }
 
-// One block's exchange in one direction of the step, all exposed.
+// Returns the time of one block's exchange in one direction of the step, all of it exposed.
 double tp_exchange(const LayerQuery& q, Bytes tensor) {
   if (q.layout.tp <= 1) return 0;
   if (!q.layout.sequence_parallel) {
@@ -100,7 +100,7 @@ void add_communication(const LayerQuery& q, const workload::LayerMessages& say,
   const FrameworkModel& f = q.framework;
   double tp_overlap = q.layout.async_tp ? std::max(f.tp_overlap, f.async_tp_overlap) : f.tp_overlap;
   if (q.job.recipe.tp_overlap == false) tp_overlap *= f.tp_bulk_share;
-  // Told to overlap, a family whose habit is not to do so does it as others do.
+  // If the recipe asks for overlap, a family that does not overlap by default does so like others.
   if (q.job.recipe.tp_overlap == true && tp_overlap <= 0) tp_overlap = f.async_tp_overlap;
   const double tp = say.tp_exchanges * tp_exchange(q, say.tp_tensor) * (1 - tp_overlap);
   cost.forward.tp = tp;
@@ -120,7 +120,8 @@ void add_communication(const LayerQuery& q, const workload::LayerMessages& say,
   }
 }
 
-// The layer's last product and what follows it, whose results backward does not read.
+// Returns the cost of the layer's last product and what follows it, whose results the backward pass
+// does not read.
 PassCost after_last_saved(const LayerQuery& q, const workload::OpList& forward) {
   workload::OpList tail;
   for (std::size_t i = forward.items().size(); i-- > 0;) {
@@ -132,7 +133,7 @@ PassCost after_last_saved(const LayerQuery& q, const workload::OpList& forward) 
   return cost;
 }
 
-// The modules that a recipe names, each as what it launches again.
+// Adds the modules that a recipe names, each with the operations that it repeats.
 void add_named_recompute(const LayerQuery& q, workload::LayerKind kind,
                          const workload::LayerWork& work, LayerCost& cost) {
   const RecomputeModules& r = q.job.recipe.recompute;
@@ -166,7 +167,7 @@ void add_recompute(const LayerQuery& q, workload::LayerKind kind, const workload
   } else if (q.layout.recompute == catalog::Recompute::selective) {
     if (q.job.recipe.recompute.named) return add_named_recompute(q, kind, work, cost);
     if (q.framework.selective == Selective::attention_core) {
-      // Flash attention keeps no scores: there is nothing that selective recompute would drop.
+      // Flash attention keeps no scores, so selective recompute has nothing to drop.
       if (!q.framework.style.fused_attention) add_ops(q, work.attention_core, cost.recompute);
     } else if (q.framework.selective == Selective::passes) {
       cost.recompute.passes = cost.forward.passes;
@@ -182,7 +183,7 @@ void add_recompute(const LayerQuery& q, workload::LayerKind kind, const workload
   }
 }
 
-// Launches that a graph replays take no host time; those that no compiler fuses are several.
+// Launches that a graph replays take no host time; unfused operations launch several kernels each.
 void leave_out_recorded(const LayerQuery& q, workload::LayerKind kind,
                         const workload::LayerWork& work, LayerCost& cost) {
   const GraphScope& g = q.job.recipe.graph;
@@ -313,7 +314,7 @@ LayerCost layer_cost_in(const LayerQuery& q, workload::LayerKind kind, bool wind
   return cost;
 }
 
-// NVFP4 recipes of hybrids keep the layers at the end in 16 bits: 14 of 88 in Nemotron 3 Super
+// NVFP4 recipes for hybrids keep the last layers in 16 bits: 14 of 88 in Nemotron 3 Super
 // (Megatron-Bridge mixed_precision.py), 16 % of the products in arXiv 2509.25149.
 constexpr double kWideTail = 14.0 / 88;
 
@@ -334,7 +335,7 @@ LayerCost mean_hybrid_cost(const LayerQuery& q, workload::LayerKind kind, StepSc
   return mean += hybrid_sum(q, kind, catalog::Precision::bf16, scratch) * kWideTail;
 }
 
-// Nemotron 3 Super, Ultra and 3.5 Lightning train one module for two predictions in a row
+// Nemotron 3 Super, Ultra and 3.5 Lightning train one module for two successive predictions
 // (Megatron-Bridge recipes: mtp_num_layers 2, mtp_use_repeated_layer).
 constexpr int kHybridPredictions = 2;
 

@@ -1,4 +1,4 @@
-// What a layer's neighbours see of its communication, with collectives that take whole seconds.
+// The communication of a layer, with collectives that take whole seconds.
 #include "layers/training/layer_cost.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ namespace {
 using testing_support::gpt;
 using testing_support::mixtral;
 
-// Attention takes a second, other kernels none. A gather takes 2, a scatter 3, a sum 4, a send 5
-// and an exchange among experts 7, times what is sent of `whole`.
+// Attention takes a second, other kernels nothing. A gather takes 2, a scatter 3, a sum 4, a send 5
+// and an exchange among experts 7, times the share of `whole` that is sent.
 struct Counted {
   mutable double sent = 0;
 
@@ -81,8 +81,8 @@ TEST(LayerCosts, tensor_parallel_blocks_exchange_twice_a_pass) {
   EXPECT_DOUBLE_EQ(a.cost().forward.tp, 2 * 4);
 }
 
-// c - 1 sends around the ring, twice as many bytes back; attention hides a share, 2.5 times as long
-// in backward.
+// c - 1 sends around the ring, twice as many bytes in the backward pass; attention hides a share,
+// and takes 2.5 times as long in the backward pass.
 TEST(LayerCosts, ring_of_context_parallelism_hides_behind_attention) {
   LayerAsk a;
   a.layout.cp = 4;
@@ -95,7 +95,7 @@ TEST(LayerCosts, ring_of_context_parallelism_hides_behind_attention) {
   a.framework.cp_overlap = 14;
   EXPECT_DOUBLE_EQ(a.cost().forward.cp, 1);
   EXPECT_EQ(a.cost().dgrad.cp, 0) << "and never less";
-  // In order, the last rank has (2c - 1)/c of the mean; attention then hides more.
+  // In order, the last rank has (2c - 1)/c of the mean work; attention then hides more.
   a.framework = {.cp_overlap = 1, .cp_in_order = true};
   EXPECT_DOUBLE_EQ(a.cost().forward.attention.seconds, 1.75);
   EXPECT_DOUBLE_EQ(a.cost().forward.cp, 15 - 1.75);
@@ -131,8 +131,9 @@ TEST(LayerCosts, dispatch_and_combine_are_hidden_as_the_recipe_says) {
   EXPECT_EQ(ep(), 0);
 }
 
-// Two choices of eight experts on two domains: of a token's copies (1 - 1/4) x 1 other domain is
-// reached where 2 x 1/2 copies leave: 0.5 of them. Every copy through the collective library.
+// Two choices among eight experts on two domains: the one other domain is reached with probability
+// 1 - 1/4, while 2 x 1/2 copies would leave: 0.75 of them cross. The collective library sends every
+// copy.
 TEST(LayerCosts, token_crosses_once_per_domain) {
   LayerAsk a;
   a.job.model = mixtral();
@@ -152,7 +153,7 @@ TEST(LayerCosts, token_crosses_once_per_domain) {
   EXPECT_DOUBLE_EQ(sent(Dispatcher::deepep) / all, 1) << "nothing leaves";
 }
 
-// Full recompute repeats forward, its communication too, of a share of the layers.
+// Full recompute repeats the forward pass, including its communication, for a share of the layers.
 TEST(LayerCosts, recompute_repeats_its_share_of_forward) {
   LayerAsk a;
   a.layout = {.tp = 8, .dp = 8, .recompute = catalog::Recompute::full};
@@ -173,7 +174,7 @@ TEST(LayerCosts, recompute_repeats_its_share_of_forward) {
   EXPECT_EQ(a.cost().recompute.kernels, 0);
 }
 
-// Half of the layers see a window: their mean is half of each.
+// Half of the layers have a window: their mean is half of each.
 TEST(LayerCosts, windowed_and_full_layers_are_averaged) {
   LayerAsk a;
   a.job.model.sliding_window = 512;

@@ -8,13 +8,14 @@
 namespace orrery::training {
 namespace {
 
-// Ranks of a group with this stride that fall into one domain. A job larger than the domain fills
-// whole domains with a power-of-two share, as schedulers place it (64 of an NVL72's 72).
+// Returns how a group with this stride is placed: how many of its ranks are in one domain. A job
+// larger than the domain uses a power-of-two share of each domain, as schedulers place it (64 of an
+// NVL72's 72).
 workload::GroupShape group(int ranks, int stride, int domain) {
   return {.ranks = ranks, .per_domain = std::clamp(domain / std::max(1, stride), 1, ranks)};
 }
 
-// Slots of a pipeline that embedding and loss may take, as if they were layers.
+// Slots of a pipeline that embedding and loss may occupy as if they were layers.
 constexpr int kEndSlots = 2;
 
 int usable_domain(const TrainingJob& job) {
@@ -61,7 +62,7 @@ LayoutFault layout_fault(const TrainingJob& job, const Layout& l) {
   if (m.layers + kEndSlots < l.pp * l.vp) return LayoutFault::layers;
   if (l.vp > 1 && l.pp == 1) return LayoutFault::interleave_without_pipeline;
   // Stages of equal depth are cut into equal chunks, or embedding and loss take a slot each (Llama
-  // 3: 126 + 2 on 16 x 8); uneven models are cut by hand.
+  // 3: 126 + 2 on 16 x 8); uneven models are divided by hand.
   if (m.layers % l.pp == 0 && m.layers / l.pp % l.vp != 0 &&
       (m.layers + kEndSlots) % (l.pp * l.vp) != 0) {
     return LayoutFault::chunks;
@@ -81,7 +82,7 @@ std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l
     case LayoutFault::none:
       return std::nullopt;
     case LayoutFault::below_one:
-      return "every degree of parallelism is at least 1";
+      return "every degree of parallelism must be at least 1";
     case LayoutFault::device_count:
       return fmt::format("tp {} x pp {} x dp {} x cp {} is {}, not {} GPUs", l.tp, l.pp, l.dp, l.cp,
                          l.tp * l.pp * l.dp * l.cp, job.gpus);
@@ -101,14 +102,14 @@ std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l
       return fmt::format("batch {} is not a multiple of dp {} x microbatch {}", job.batch, l.dp,
                          l.microbatch);
     case LayoutFault::experts_of_dense_model:
-      return "expert parallelism on a model without experts";
+      return "expert parallelism (ep > 1) needs a model with experts";
     case LayoutFault::experts:
       return fmt::format("ep {} does not divide {} experts", l.ep, m.experts);
     case LayoutFault::expert_ranks:
       return fmt::format("ep {} does not divide the {} ranks of a stage", l.ep, job.gpus / l.pp);
     case LayoutFault::sequence:
-      return fmt::format("a sequence of {} does not split over cp {} and tp {}", job.sequence, l.cp,
-                         l.tp);
+      return fmt::format("a sequence of {} tokens does not divide over cp {} and tp {}",
+                         job.sequence, l.cp, l.tp);
   }
   return std::nullopt;
 }

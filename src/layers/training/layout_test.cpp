@@ -62,7 +62,7 @@ TEST(Layout, refusal_names_its_numbers) {
   job.model.experts = 0;
 }
 
-// Layers and the two slots of the ends just fill the chunks, or one is too many.
+// Layers and the two end slots exactly fill the chunks, or there is one too many.
 TEST(Layout, embedding_and_head_may_take_layer_slots) {
   TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 96, .gpus = 24};
   job.model.layers = 22;
@@ -92,7 +92,8 @@ TEST(Layout, groups_span_domains_by_their_stride) {
   same(g.pp, 2, 1);
   same(groups_of(job, {.tp = 64}).tp, 64, 8);
   same(groups_of(job, {.tp = 64}).pp, 1, 1);
-  // Of an NVL72's 72 a job of 128 fills 64 twice; a job that fits is in one domain, whatever it is.
+  // A job of 128 uses 64 of an NVL72's 72 twice; a job that fits is in one domain, whatever its
+  // size.
   const TrainingJob wide{.model = mixtral(), .gpus = 128, .scaleup = 72};
   same(groups_of(wide, {.dp = 128}).dp, 128, 64);
   const TrainingJob odd{.model = mixtral(), .gpus = 36, .scaleup = 72};

@@ -9,10 +9,10 @@
 namespace orrery::training {
 namespace {
 
-// Gathered layers alive at once under ZeRO-3: the one that runs and the one fetched ahead.
+// Gathered layers in memory at once under ZeRO-3: the one being computed and the one fetched ahead.
 constexpr double kGatheredLayers = 2;
 
-// Of MLA's queries, keys and values, what its latents take: (1536 + 512 + 64) of 65,000 elements.
+// The latents' share of MLA's queries, keys and values: (1536 + 512 + 64) of 65,000 elements.
 constexpr double kLatentShare = 0.05;
 
 struct LayerSaved {
@@ -37,7 +37,7 @@ workload::SavedBytes mean_saved(const TrainingJob& job, const workload::LayerSpl
   return mean;
 }
 
-// What is kept of a layer under the layout's recompute.
+// Returns what is kept of a layer under the layout's recompute.
 workload::SavedBytes kept(const workload::SavedBytes& all, const FrameworkModel& f, const Layout& l,
                           bool mla, double input_bytes) {
   workload::SavedBytes k = all;
@@ -53,7 +53,8 @@ workload::SavedBytes kept(const workload::SavedBytes& all, const FrameworkModel&
         k[s] = 0;
       if (mla) k[workload::Saved::qkv] *= kLatentShare;
     } else {
-      // Every second product's output stays, and attention's; what pointwise kernels made goes.
+      // Keeps every second product's output and attention's; drops the outputs of pointwise
+      // kernels.
       for (workload::Saved s : {workload::Saved::norm_output, workload::Saved::mlp_input,
                                 workload::Saved::mlp_activation})
         k[s] = 0;
@@ -105,18 +106,18 @@ void fill_states(const TrainingJob& job, const Layout& l, const FrameworkModel& 
   stage.weights = Bytes(z3 ? shard * f.weight_bytes + working : whole * f.weight_bytes);
   stage.gradients = Bytes(trained * (z2 ? shard : whole) * f.gradient_bytes);
   stage.optimizer = Bytes(trained * (z1 ? shard : whole) * f.optimizer_bytes);
-  // Fed from both ends, every device holds two stages.
+  // In DualPipe, which feeds the pipeline from both ends, every device holds two stages.
   if (l.schedule == catalog::Schedule::dualpipe) stage.weights *= 2;
   if (z3 && l.pp > 1) {
-    // A pipeline runs many microbatches between two updates: it keeps what it gathered and reduces
-    // whole gradients at the end, where a plain loop gathers and scatters each time.
+    // A pipeline runs many microbatches between two updates: it keeps gathered weights and reduces
+    // whole gradients at the end, while a plain loop gathers and scatters for each microbatch.
     stage.weights += Bytes(p.dense * f.gather_bytes) - Bytes(working);
     stage.gradients = Bytes(trained * whole * f.gradient_bytes);
   }
 }
 
-// Gradients made tensor by tensor are not there yet when activations are fullest; they and their
-// fp32 copies are there when activations are gone. The larger moment is the peak.
+// Gradients created tensor by tensor do not exist yet when activations are at their maximum; they
+// and their fp32 copies exist when activations are gone. The larger of the two moments is the peak.
 // Frozen weights have no gradients at either moment.
 void settle_lazy_gradients(const TrainingJob& job, const FrameworkModel& f,
                            const StageParameters& p, int microbatches, StageMemory& stage) {
@@ -166,7 +167,7 @@ StageMemory stage_memory(const TrainingJob& job, const Layout& l, const Framewor
   return stage;
 }
 
-// What the stages of a layout share, so that each is asked for by its place alone.
+// What the stages of a layout share, so that only the stage's place must be passed.
 struct StageInputs {
   LayoutGroups groups;
   LayerSaved saved;

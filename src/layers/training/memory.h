@@ -1,15 +1,15 @@
-// Memory of one device, stage by stage and tensor by tensor, and the stage that needs most.
+// Memory of one device, by stage and tensor, and the stage that needs the most.
 //
 //   weights + gradients + optimizer + activations + logits + workspace
 //   replicated parameters keep w + g + o bytes; ZeRO-1 divides o by the replicas, ZeRO-2 g too,
 //   ZeRO-3 all three and adds two gathered layers; experts divide by their own replicas
-//   activations = saved bytes a layer x layers x microbatches in flight
+//   activations = saved bytes per layer x layers x microbatches in flight
 //   in flight   1F1B stage i of p: min(m, p - i); interleaved: ((v-1) p + 2 (p-i-1) + 1) / v of a
 //               stage's layers; full recompute keeps a layer's input and works one layer at a time
 //
 // Sources: Korthikanti et al. (arXiv 2205.05198), Megatron's theoretical_memory_usage, Narayanan et
-// al. (arXiv 2104.04473). Allocated bytes: fragmentation and reserve of the allocator are not in
-// it.
+// al. (arXiv 2104.04473). These are allocated bytes, without the allocator's fragmentation and
+// reserve.
 #pragma once
 
 #include <array>
@@ -27,9 +27,9 @@ struct StageMemory {
   Bytes activations;
   Bytes logits;
   Bytes workspace;
-  workload::SavedBytes saved;   // what the activations are, all microbatches in flight
+  workload::SavedBytes saved;   // parts of the activations, over all microbatches in flight
   double in_flight = 0;         // microbatches
-  bool peak_at_update = false;  // the optimizer's moment, not backward's, is the peak
+  bool peak_at_update = false;  // the peak is during the optimizer's update, not the backward pass
 
   Bytes total() const { return weights + gradients + optimizer + activations + logits + workspace; }
 };
@@ -37,7 +37,7 @@ struct StageMemory {
 struct MemoryEstimate {
   Bytes peak;
   int peak_stage = 0;  // from 0
-  StageMemory stage;   // the fullest
+  StageMemory stage;   // the one with the highest peak
   StageMemory first;
   StageMemory last;
 };

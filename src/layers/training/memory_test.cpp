@@ -22,7 +22,7 @@ Bytes peak(const TrainingJob& job, const Layout& l, const FrameworkModel& f = {}
   return estimate_memory(job, l, f, scratch).peak;
 }
 
-// Korthikanti et al. table 2: s b h (34 + 5 a s / h) bytes a layer without parallelism.
+// Korthikanti et al. table 2: s b h (34 + 5 a s / h) bytes per layer without parallelism.
 TEST(Memory, activations_of_a_layer_are_korthikantis) {
   const catalog::ModelShape m = gpt(1, 12288, 96);
   workload::LayerWork work;
@@ -44,7 +44,7 @@ TEST(Memory, sequence_parallelism_divides_every_saved_tensor) {
   EXPECT_NEAR(whole.saved.total() / split.saved.total(), 8, 1e-9);
 }
 
-// Rajbhandari et al. (arXiv 1910.02054): 2 + 2 + 12 bytes a parameter here kept as 2 + 4 + 12.
+// Rajbhandari et al. (arXiv 1910.02054): 2 + 2 + 12 bytes per parameter, here 2 + 4 + 12.
 TEST(Memory, sharding_divides_the_states_it_names) {
   const TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 128, .batch = 8, .gpus = 8};
   StepScratch scratch;
@@ -58,8 +58,8 @@ TEST(Memory, sharding_divides_the_states_it_names) {
   EXPECT_LT(stage(catalog::Sharding::zero3).weights, none.weights * 0.25);
 }
 
-// Of 8 layers of gpt: zero3 keeps an eighth of all and two gathered layers, zero1 whole weights and
-// gradients. In a pipeline what was gathered stays, and gradients are whole.
+// 8 layers of gpt: zero3 keeps an eighth of everything and two gathered layers; zero1 keeps
+// whole weights and gradients. In a pipeline gathered weights stay, and gradients are whole.
 TEST(Memory, sharded_stage_memory) {
   TrainingJob job{.model = gpt(8, 512, 8), .sequence = 128, .batch = 64, .gpus = 8};
   const FrameworkModel f{
@@ -92,9 +92,9 @@ TEST(Memory, sharded_stage_memory) {
   EXPECT_EQ(at({.dp = 8}).gradients.base() + at({.dp = 8}).optimizer.base(), 0);
 }
 
-// Gradients that are made tensor by tensor: the update's, where it is the larger moment, or those
+// Gradients created tensor by tensor: those of the update, if that is the larger moment, or those
 // that the first microbatch left.
-TEST(Memory, lazy_gradients_are_there_at_the_update_or_not_at_all) {
+TEST(Memory, lazy_gradients_exist_only_at_the_update) {
   TrainingJob job{.model = gpt(8, 512, 8), .sequence = 16, .batch = 1, .gpus = 1};
   const FrameworkModel f{.gradient_bytes = 4, .lazy_gradients = true, .update_gradient_bytes = 6};
   StepScratch scratch;
@@ -114,8 +114,8 @@ TEST(Memory, lazy_gradients_are_there_at_the_update_or_not_at_all) {
   EXPECT_DOUBLE_EQ(now().gradients.base(), whole * 4);
 }
 
-// Of a share of the layers what is kept lies between all and none of it, in proportion; full
-// recompute keeps one layer whole beside it.
+// With recompute of a share of the layers, the memory is proportionally between keeping everything
+// and nothing; full recompute keeps one whole layer in addition.
 TEST(Memory, partial_recompute_keeps_its_share) {
   const TrainingJob job = job_of_gpt3(64, 64);
   StepScratch scratch;
@@ -124,7 +124,7 @@ TEST(Memory, partial_recompute_keeps_its_share) {
         .tp = 8, .pp = 8, .recompute = catalog::Recompute::full, .recompute_share = share};
     return estimate_memory(job, l, {}, scratch).first.activations.base();
   };
-  // Of none recomputed all is kept, and one layer is whole beside it: of 12 layers of 8
+  // With no layer recomputed everything is kept, and one layer in addition: of 12 layers with 8
   // microbatches.
   const double all = estimate_memory(job, {.tp = 8, .pp = 8}, {}, scratch).first.activations.base();
   const double input = 2048.0 * 12288 * 2 / 8;
@@ -194,7 +194,7 @@ TEST(Memory, experts_are_sharded_over_their_own_replicas) {
   const StageMemory ep1 = estimate_memory(job, {.dp = 64}, {}, scratch).stage;
   const StageMemory ep8 = estimate_memory(job, {.dp = 64, .ep = 8}, {}, scratch).stage;
   EXPECT_LT(ep8.weights, ep1.weights * 0.2);
-  // Their optimizer has 64 / 8 replicas to be divided by: the same share a device.
+  // Their optimizer is divided by 64 / 8 replicas: the same share per device.
   EXPECT_NEAR(ep8.optimizer / ep1.optimizer, 1, 1e-9);
 }
 
@@ -208,7 +208,7 @@ MemoryEstimate bytes_of_stages(const TrainingJob& job, const Layout& l,
   return estimate_memory(job, l, f, scratch);
 }
 
-// Of one layer over two tensor ranks: 50 tokens between blocks, 100 inside.
+// For one layer over two tensor ranks: 50 tokens between blocks, 100 inside.
 constexpr double kInput = 2 * 50 * 64 * 2, kNorm = 50 * 64 * 2, kQkv = 100 * 96 * 2,
                  kOut = 100 * 32 * 2, kScores = 100 * 2 * 4, kUp = 100 * 128 * 2;
 constexpr double kLayer = kInput + 2 * kNorm + kQkv + kOut + kScores + 2 * kUp;
@@ -233,7 +233,7 @@ TEST(Memory, stage_adds_up_its_tensors) {
   EXPECT_DOUBLE_EQ(s.total().base(), s.weights.base() + s.gradients.base() + s.optimizer.base() +
                                          s.activations.base() + s.logits.base() +
                                          s.workspace.base());
-  // Without sequence parallelism the stream is whole, and needs no room to be gathered into.
+  // Without sequence parallelism the layer input is whole, and needs no space for gathering.
   const StageMemory whole =
       bytes_of_stages(stage_job(), {.tp = 2, .sequence_parallel = false}, f).stage;
   EXPECT_DOUBLE_EQ(whole.saved[Saved::layer_input], 8 * 2 * kInput);
@@ -268,7 +268,7 @@ TEST(Memory, selective_recompute_drops_the_repeated_tensors) {
   EXPECT_DOUBLE_EQ(half.total(), 8 * (kLayer - 2 * kNorm - kUp) - 4 * kQkv - 4 * kUp);
 }
 
-// Of queries, keys and values made from latents a twentieth stays.
+// A twentieth of queries, keys and values made from latents is kept.
 TEST(Memory, latents_stay_under_selective_recompute) {
   TrainingJob job = stage_job();
   job.model.attention = catalog::AttentionKind::mla;
@@ -284,7 +284,8 @@ TEST(Memory, latents_stay_under_selective_recompute) {
   EXPECT_DOUBLE_EQ(bytes_of_stages(job, less, f).stage.saved[Saved::qkv], 8 * qkv * 0.05);
 }
 
-// A quarter recomputed: three quarters of all, the inputs of the others, one layer at work.
+// A quarter recomputed: three quarters of everything, the inputs of the others, one layer being
+// computed.
 TEST(Memory, partial_recompute_keeps_the_rest) {
   const Layout l{.tp = 2, .recompute = catalog::Recompute::full, .recompute_share = 0.25};
   const StageMemory s = bytes_of_stages(stage_job(), l).stage;
@@ -318,8 +319,8 @@ TEST(Memory, stages_hold_fewer_microbatches_in_flight) {
   EXPECT_EQ(e.last.total(), stages[3].total());
 }
 
-// Without logits or a vocabulary to speak of the first is fullest, or the second where the first
-// has fewer layers: 14 + 2 layers on four stages.
+// Without logits or a large vocabulary the first stage is fullest, or the second if the first has
+// fewer layers: 14 + 2 layers on four stages.
 TEST(Memory, fullest_stage_is_found) {
   TrainingJob job = stage_job(8);
   job.batch = 16;
@@ -331,7 +332,7 @@ TEST(Memory, fullest_stage_is_found) {
   EXPECT_EQ(bytes_of_stages(stage_job(), {.tp = 2}).peak_stage, 0);
 }
 
-// (3 - 1) x 4 + 2 (4 - i - 1) + 1 chunks of the three of a stage.
+// (3 - 1) x 4 + 2 (4 - i - 1) + 1 of the three chunks per stage.
 TEST(Memory, interleaved_pipeline_chunks_in_flight) {
   TrainingJob job = stage_job(8);
   job.model.layers = 12;
@@ -358,17 +359,17 @@ TrainingJob routed_job(int gpus) {
   return job;
 }
 
-// Rows of a rank with two tensor neighbours: 50 x 2 choices; up and activation 32 wide each.
+// Rows on a rank with two tensor-parallel ranks: 50 x 2 choices; up and activation 32 wide each.
 constexpr double kRouted = kInput + 2 * kNorm + kQkv + kOut + kScores + 100 * 64 * 2 + 2 * 100 * 64;
 
-TEST(Memory, dense_and_moe_layers_lie_on_their_stages) {
+TEST(Memory, dense_and_moe_layers_are_on_their_stages) {
   TrainingJob job = routed_job(2);
   const double input = 100 * 64 * 2 / 2.0;
   const auto activations = [&](const Layout& l, std::size_t stage) {
     StepScratch scratch;
     return memory_by_stage(job, l, {}, scratch)[stage].activations.base();
   };
-  // On one stage: three dense, five routed and two modules that guess further.
+  // On one stage: three dense, five routed layers and two prediction modules.
   EXPECT_DOUBLE_EQ(activations({.tp = 2}, 0), 3 * kLayer + 7 * kRouted + input);
   job.train_mtp = false;
   EXPECT_DOUBLE_EQ(activations({.tp = 2}, 0), 3 * kLayer + 5 * kRouted + input);
@@ -381,7 +382,8 @@ TEST(Memory, dense_and_moe_layers_lie_on_their_stages) {
   EXPECT_DOUBLE_EQ(activations(again, 1), 3 * (2 * input + input) + kRouted);
 }
 
-// Experts are divided over their own replicas: 8 devices, 4 of experts, two copies of each.
+// Experts are sharded over their own replicas: 8 devices, 4 with different experts, two copies of
+// each.
 TEST(Memory, expert_states_are_sharded_over_their_replicas) {
   TrainingJob job = routed_job(8);
   job.train_mtp = false;
@@ -402,7 +404,7 @@ TEST(Memory, expert_states_are_sharded_over_their_replicas) {
                    2 * shard + 2 * (c.moe_layer(0) + c.expert) * 2);
 }
 
-// Of ten layers four scan, three attend and three feed: what one layer saves is the mean.
+// Ten layers: four scan, three attend and three are MLPs: what one layer saves is the mean.
 TEST(Memory, hybrid_saves_the_mean_of_its_layers) {
   TrainingJob job = stage_job();
   catalog::ModelShape& m = job.model;

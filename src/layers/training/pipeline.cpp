@@ -6,9 +6,9 @@ namespace orrery::training {
 namespace {
 
 struct Neighbours {
-  double before = 0;        // S of the stages before this one
-  double after = 0;         // and after it
-  double wgrad_others = 0;  // W of all others
+  double before = 0;        // sum of S over the stages before this one
+  double after = 0;         // sum of S over the stages after this one
+  double wgrad_others = 0;  // sum of W over all others
   int index = 0;
 };
 

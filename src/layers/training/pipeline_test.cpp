@@ -11,7 +11,7 @@
 namespace orrery::training {
 namespace {
 
-// The dependency graph of 1F1B, run event by event: what the closed form must agree with.
+// The dependency graph of 1F1B, simulated event by event: the closed form must agree with it.
 double simulate_1f1b(const std::vector<StageTimes>& stages, int m) {
   const int p = static_cast<int>(stages.size());
   const auto width = static_cast<std::size_t>(m);
@@ -21,7 +21,8 @@ double simulate_1f1b(const std::vector<StageTimes>& stages, int m) {
   std::vector<double> f(stages.size() * width, -1);
   std::vector<double> b(f);
   std::vector<double> free(static_cast<std::size_t>(p), 0);
-  // Each stage's order: warm-up forwards, then one forward one backward, then the rest.
+  // Each stage's order: warm-up forwards, then alternately one forward and one backward, then the
+  // rest.
   struct Cursor {
     int forward = 0;
     int backward = 0;
@@ -100,8 +101,9 @@ TEST(Pipeline, interleaving_divides_the_bubble_and_zero_bubble_shrinks_it) {
   EXPECT_DOUBLE_EQ(bubble(1, catalog::Schedule::dualpipe), 2);     // (p/2-1)(F&B+B-3W)
 }
 
-// A heavy middle sets the pace. It waits for the first stage and, at the other end, for what the
-// two after it need more than its own forwards ahead; twice the others' W fills that where it can.
+// A heavy middle stage sets the pace. It waits for the first stage and, at the other end, for what
+// the two later stages need beyond its own forwards ahead; twice the others' W fills that if
+// possible.
 TEST(Pipeline, heavy_middle_stage_sets_the_bubble) {
   const StageTimes first{1, 1, 0.25}, middle{2, 2, 0.5}, last{1, 1, 0.25};
   const auto time = [&](catalog::Schedule schedule) {
@@ -112,11 +114,11 @@ TEST(Pipeline, heavy_middle_stage_sets_the_bubble) {
   // Before 2.25, after 4.5 + 2.25, of which 2 x 2 and 2 x 2.5 are covered.
   EXPECT_DOUBLE_EQ(plain.bubble, 2.25 + 2.75 + 1.75);
   EXPECT_DOUBLE_EQ(plain.seconds, 8 * 4.5 + 6.75);
-  // The others' weights take 0.25 + 0.5 + 0.25.
+  // The others' weight gradients take 0.25 + 0.5 + 0.25.
   EXPECT_DOUBLE_EQ(time(catalog::Schedule::zero_bubble).bubble, 6.75 - 2);
 }
 
-// Of three stages the middle is one; where all are alike the first is named.
+// The slowest of three stages is the middle one; if all are equal the first is named.
 TEST(Pipeline, slowest_stage_sets_the_pipeline_time) {
   const StageTimes light{1, 1, 0.5}, heavy{3, 2, 1};
   const PipelineTime t =

@@ -27,7 +27,7 @@ const T pick(const std::vector<T>& options, std::int64_t& index) {
   return options[at];
 }
 
-// Products of one step at the device's peak, over all devices: what no layout can beat.
+// Returns the time of one step's products at peak rate on all devices: no layout can be faster.
 double ideal_seconds(const SearchQuery& q) {
   if (q.peak_flops <= 0) return 0;
   const TrainingJob& job = q.job;
@@ -42,8 +42,8 @@ bool ranks_before(const RankedLayout& a, const RankedLayout& b) {
   return a.index < b.index;
 }
 
-// One answer written twice, such as two context-parallel ranks with two sequences each and one with
-// one: the same time and memory but for rounding.
+// Returns true if two layouts are the same answer written differently, such as two context-parallel
+// ranks with two sequences each and one rank with one: equal time and memory except for rounding.
 bool is_equivalent(const RankedLayout& a, const RankedLayout& b) {
   constexpr double kRounding = 1e-9;
   return std::abs(a.step.seconds - b.step.seconds) <= kRounding * a.step.seconds &&
@@ -51,7 +51,7 @@ bool is_equivalent(const RankedLayout& a, const RankedLayout& b) {
 }
 
 void keep_best(std::vector<RankedLayout>& best, RankedLayout found, int keep) {
-  // Of equivalents the first in the space's order stays, whichever is met first.
+  // The first of equivalent layouts in the space's order is kept, whichever is found first.
   const auto same = std::ranges::find_if(
       best, [&](const RankedLayout& other) { return is_equivalent(other, found); });
   if (same != best.end()) {
@@ -63,7 +63,7 @@ void keep_best(std::vector<RankedLayout>& best, RankedLayout found, int keep) {
   if (best.size() > static_cast<std::size_t>(keep)) best.pop_back();
 }
 
-// Memory falls with every layer that is recomputed, in proportion: the least share that fits.
+// Memory falls in proportion to the layers recomputed: finds the smallest share that fits.
 Bytes settle_recompute(const SearchQuery& q, Layout& l, StepScratch& scratch) {
   const auto peak = [&](double share) {
     l.recompute_share = share;
@@ -81,15 +81,15 @@ Bytes settle_recompute(const SearchQuery& q, Layout& l, StepScratch& scratch) {
   return peak(share);
 }
 
-// Recomputing more of a layer saves memory and costs time, so a layout that recomputes although the
-// same one without would fit belongs in no answer. Candidates that differ only in recompute follow
-// one another, so the last answer is kept.
+// Recomputing more of a layer saves memory and costs time, so a layout that recomputes is never an
+// answer if the same one without recompute fits. Candidates that differ only in recompute are
+// adjacent, so the last result is cached.
 class LessRecompute {
  public:
   explicit LessRecompute(const SearchQuery& q) : q_(q) {}
 
   bool fits(const Layout& l, StepScratch& scratch) {
-    // Without a limit the search is for what needs least memory, and recompute does help that.
+    // Without a limit the search is for the lowest memory, and recompute does help that.
     if (!std::isfinite(q_.memory_limit.base())) return false;
     if (l.recompute == catalog::Recompute::none || !q_.space.tries_no_recompute()) return false;
     Layout less = l;
@@ -101,7 +101,7 @@ class LessRecompute {
     }
     return last_fits_;
   }
-  // What the search itself found, so that it need not be asked again.
+  // Stores a result that the search has just computed, so it need not be computed again.
   void note(const Layout& l, bool fits) {
     if (l.recompute != catalog::Recompute::none) return;
     last_ = l, last_fits_ = fits, known_ = true;
@@ -114,16 +114,16 @@ class LessRecompute {
   bool known_ = false;
 };
 
-// Ways to write a layout that another candidate is already: interleaving has its own schedule, one
-// tensor-parallel rank nothing to split, a single replica nothing to shard.
+// Returns true if the layout is another candidate written differently: interleaving has its own
+// schedule, one tensor-parallel rank has nothing to split, a single replica has nothing to shard.
 bool is_repeat(const LayoutSpace& s, const Layout& l) {
   if (l.schedule != s.schedule.front() && (l.vp > 1 || l.pp == 1)) return true;
   if (l.sequence_parallel != s.sequence_parallel.front() && l.tp == 1) return true;
   return l.sharding != s.sharding.front() && l.dp * l.cp == 1;
 }
 
-// Memory grows with the microbatch and shrinks with recompute, so where a microbatch does not fit
-// even with all of it recomputed, no larger one does.
+// Memory grows with the microbatch and shrinks with recompute. So if a microbatch does not fit even
+// with everything recomputed, no larger one does.
 class TooLargeFrom {
  public:
   bool covers(const Layout& l) const {
@@ -144,7 +144,8 @@ class TooLargeFrom {
 };
 
 double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
-  // The bubble of a zero-bubble schedule can vanish; of the others it is least for equal stages.
+  // The bubble of a zero-bubble schedule can vanish; that of the others is smallest for equal
+  // stages.
   if (l.schedule == catalog::Schedule::zero_bubble && l.vp == 1) return ideal;
   const double m = microbatches_of(job, l);
   return ideal * (1 + (l.pp - 1.0) / l.vp / m);
@@ -279,7 +280,7 @@ std::string why_slower(const RankedLayout& best, const RankedLayout& other) {
     }
   }
   const double behind = other.step.seconds / best.step.seconds - 1;
-  return fmt::format("{:.1f} % slower, most of it {} (+{:.0f} ms)", 100 * behind,
+  return fmt::format("{:.1f} % slower, mostly because of {} (+{:.0f} ms)", 100 * behind,
                      to_text(static_cast<StepPhase>(part)), 1e3 * grew);
 }
 

@@ -55,8 +55,8 @@ TEST(Search, pruning_drops_nothing_that_belongs_in_the_answer) {
   EXPECT_LT(pruned.counts.evaluated, unbounded.counts.evaluated);
 }
 
-// On a machine without friction a step is its products and its bubble: a bound that took more for
-// the bubble of interleaved stages than they have would drop the best of them.
+// On a machine without overheads a step is its products and its bubble: a bound with a larger
+// bubble than interleaved stages have would drop the best of them.
 TEST(Search, bound_of_an_interleaved_step_is_below_its_time) {
   Setting s;
   s.job.batch = 16;
@@ -226,8 +226,8 @@ void expect_counts(const SearchCounts& c, std::int64_t refused, std::int64_t too
   EXPECT_EQ(c.evaluated, evaluated);
 }
 
-// Two of each: bit by bit sequence parallelism, schedule, recompute, sharding, microbatch, vp, ep,
-// cp, pp, tp.
+// Two options each: bit by bit sequence parallelism, schedule, recompute, sharding, microbatch, vp,
+// ep, cp, pp, tp.
 TEST(Search, every_index_is_one_layout) {
   LayoutSpace s{.tp = {1, 2},
                 .pp = {1, 3},
@@ -299,8 +299,8 @@ TEST(Search, whole_space_of_a_job) {
   EXPECT_EQ(whole_space(job).tp, (Ints{1, 2, 4})) << "eight are tried in any case";
 }
 
-// What another candidate already is: a schedule without a pipeline or with chunks, tensor ranks
-// that are one, replicas that are one.
+// Layouts equal to another candidate: a schedule without a pipeline or with chunks, one
+// tensor-parallel rank, one replica.
 TEST(Search, equivalent_candidates_are_skipped) {
   Asked a;
   a.space.schedule = {catalog::Schedule::one_f_one_b, catalog::Schedule::zero_bubble};
@@ -326,27 +326,28 @@ TEST(Search, equivalent_candidates_are_skipped) {
   expect_counts(a.search().counts, 2, 0, 0, 0);
 }
 
-// On a machine without friction a step is its products and its bubble.
+// On a machine without overheads a step is its products and its bubble.
 TEST(Search, lower_bound_counts_products_and_bubble) {
   Asked a;
   a.machine = {.bandwidth = 1e30, .link = 1e30, .nic = 1e30, .launch = 0};
   a.framework.update_traffic = 0;
   a.framework.pp_overlap = 1;
-  // Products beside which a collective's latency, attention and the head are nothing.
+  // Products large enough that a collective's latency, attention and the head do not matter.
   a.job.model = gpt(8, 4096, 32);
   a.job.model.vocab = 64;
   a.peak = a.machine.flops;
   a.keep = 1;
   a.space.pp = {1, 8};
   a.space.schedule = {catalog::Schedule::one_f_one_b, catalog::Schedule::zero_bubble};
-  // One stage; its repeat; eight stages, which 7/16 of bubble rule out; the same without bubble.
+  // One stage; its repetition; eight stages, which a bubble of 7/16 rules out; the same without
+  // bubble.
   expect_counts(a.search().counts, 1, 0, 1, 1 + 1);
   a.peak = 0;
   expect_counts(a.search().counts, 1, 0, 0, 3);
   a.peak = a.machine.flops;
   a.space.schedule = {catalog::Schedule::one_f_one_b};
   expect_counts(a.search().counts, 0, 0, 1, 1);
-  // With adapters a step is two passes: the better layout comes second and is found.
+  // With adapters a step has two passes: the better layout comes second and is found.
   a.peak = a.machine.flops;
   a.job.task = TrainingTask::lora;
   a.space.pp = {8, 1};
@@ -366,7 +367,7 @@ TEST(Search, layout_that_just_fits_is_evaluated) {
   expect_counts(a.search().counts, 0, 1, 0, 0);
 }
 
-// Recompute is not tried where the same layout fits without it, even to the last byte.
+// Recompute is not tried if the same layout fits without it, even to the last byte.
 TEST(Search, recompute_is_tried_only_when_memory_is_short) {
   Asked a;
   a.space.recompute = {catalog::Recompute::none, catalog::Recompute::selective,
@@ -378,16 +379,16 @@ TEST(Search, recompute_is_tried_only_when_memory_is_short) {
   EXPECT_EQ(a.search().counts.bounded, 0);
   a.space.recompute = {catalog::Recompute::full};
   a.limit = gib(1024);
-  expect_counts(a.search().counts, 0, 0, 0, 1);  // where nothing else may be tried
+  expect_counts(a.search().counts, 0, 0, 0, 1);  // if no other option may be tried
   a.job.gpus = 1;
   a.space.recompute = {catalog::Recompute::full, catalog::Recompute::none};
-  expect_counts(a.search().counts, 0, 0, 1, 1);  // whichever comes first
+  expect_counts(a.search().counts, 0, 0, 1, 1);  // whichever order they come in
   a.space.recompute = {catalog::Recompute::none, catalog::Recompute::full};
   a.limit = Bytes(std::numeric_limits<double>::infinity());
-  expect_counts(a.search().counts, 0, 0, 0, 2);  // without a limit least memory is sought
+  expect_counts(a.search().counts, 0, 0, 0, 2);  // without a limit the least memory is sought
 }
 
-// Long sequences: kept whole they do not fit, recomputed they do.
+// Long sequences do not fit if kept whole, but fit if recomputed.
 TEST(Search, recomputation_makes_a_layout_fit) {
   Asked a;
   a.job.sequence = 4096;
@@ -402,8 +403,8 @@ TEST(Search, recomputation_makes_a_layout_fit) {
   EXPECT_EQ(r.best[0].memory, less);
 }
 
-// One layer: to recompute it keeps more than to save it. Two sequences at once do not fit either
-// way, one fits; that nothing of the first is left in the second's answer shows in the counts.
+// One layer: recomputing it keeps more than saving it. Two sequences at once do not fit either way,
+// one does; the counts show that the first result does not leak into the second.
 TEST(Search, layouts_are_evaluated_independently) {
   Asked a;
   a.job = {.model = gpt(1, 256, 8), .sequence = 4096, .batch = 2, .gpus = 1};

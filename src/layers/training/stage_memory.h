@@ -1,5 +1,6 @@
-// The memory of every pipeline stage, for a picture: memory.h gives the fullest, the first and the
-// last. Middle stages hold the same weights and ever fewer microbatches in flight.
+// The memory of every pipeline stage, for a chart; memory.h gives only the fullest, the first and
+// the last. Middle stages hold the same weights, with fewer microbatches in flight the later they
+// are.
 #pragma once
 
 #include <vector>

@@ -11,7 +11,7 @@ StageLayers stage_layers(int layers, int pp, int vp, double head_layers) {
   const double even = static_cast<double>(layers) / pp;
   if (pp == 1) return {.first = even, .middle = 0, .last = even};
   if (layers % (pp * vp) == 0) return {.first = even, .middle = even, .last = even};
-  // Embedding and loss as slots of their own: the ends have one layer less.
+  // If embedding and loss take slots of their own, the end stages have one layer less.
   if ((layers + 2) % (pp * vp) == 0) {
     const double slots = static_cast<double>(layers + 2) / pp;
     return {.first = slots - 1, .middle = slots, .last = slots - 1};
@@ -48,7 +48,7 @@ StageParameters stage_parameters(const TrainingJob& job, const Layout& l, StageP
     p.expert += m.mtp_layers * p.layer_expert;
   }
   if (has_first) p.dense += c.embedding / l.tp;
-  // A tied head on another stage than the embedding is a copy of it.
+  // A tied head on a stage other than the embedding's is a copy of it.
   if (has_last && (!m.tied_embeddings || place == StagePlace::last)) p.dense += c.embedding / l.tp;
   p.largest_tensor = std::max(m.hidden * m.ffn, c.embedding) / l.tp;
   return p;

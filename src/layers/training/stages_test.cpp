@@ -1,4 +1,4 @@
-// Layers on stages and what a stage holds, by hand; a layout's groups and what refuses it.
+// Layers on stages and what a stage holds, by hand; a layout's groups and why it is refused.
 #include "layers/training/stages.h"
 
 #include <gtest/gtest.h>
@@ -26,14 +26,14 @@ TEST(Stages, layers_are_dealt_evenly_or_with_ends_as_slots_or_balanced) {
   EXPECT_EQ(dealt(96, 1, 1, 1), (Thirds{96, 0, 96}));
   EXPECT_EQ(dealt(96, 8, 3, 2), (Thirds{12, 12, 12})) << "the head on top of the last";
   EXPECT_EQ(dealt(126, 16, 8, 1), (Thirds{7, 8, 7})) << "Llama 3: 126 + 2 on 16 x 8";
-  // 61 layers and a head of one: 8 a stage at the most, the last 7 beside the head; of the other 54
-  // the middles have 8 each and the first what is left.
+  // 61 layers and a head worth one: at most 8 per stage, the last has 7 and the head; of the other
+  // 54 the middle stages have 8 each and the first the rest.
   EXPECT_EQ(dealt(61, 8, 1, 1), (Thirds{6, 8, 7}));
   EXPECT_EQ(dealt(61, 2, 1, 3), (Thirds{32, 0, 29}));
   EXPECT_EQ(dealt(61, 2, 1, 40), (Thirds{50, 0, 11}));
 }
 
-// The middle is the fullest of several: where they differ, all but one of them have a layer less.
+// `middle` is the fullest of several: if they differ, all but one of them have a layer less.
 TEST(Stages, no_layer_is_lost_and_no_stage_is_fuller_than_it_must) {
   for (const int pp : {2, 3, 4, 6, 8}) {
     for (int layers = 4 * pp; layers < 6 * pp + 7; ++layers) {
@@ -48,8 +48,8 @@ TEST(Stages, no_layer_is_lost_and_no_stage_is_fuller_than_it_must) {
   }
 }
 
-// The stages of a model together: its layers, the embedding, and a head that is another's copy
-// where it is tied and stands on another stage.
+// The stages of a model together: its layers, the embedding, and a head that is a copy if it is
+// tied and on another stage.
 TEST(Stages, hold_the_model_together) {
   TrainingJob job{.model = gpt(8, 64, 4)};
   const workload::ParameterCount c = workload::count_parameters(job.model);
@@ -73,9 +73,9 @@ TEST(Stages, hold_the_model_together) {
   EXPECT_DOUBLE_EQ(held(StagePlace::only, 8).largest_tensor, 64.0 * 256) << "of the MLP";
 }
 
-// The first dense layers lie on the first stage; experts are divided by ep and not by tp; modules
-// that predict further tokens are on the last.
-TEST(Stages, experts_and_prediction_modules_lie_where_they_belong) {
+// The first dense layers are on the first stage; experts are divided by ep and not by tp;
+// prediction modules are on the last.
+TEST(Stages, experts_and_prediction_modules_are_on_their_stages) {
   TrainingJob job{.model = mixtral(), .train_mtp = false};
   job.model.first_dense_layers = 3;
   job.model.mtp_layers = 1;
@@ -111,14 +111,16 @@ TEST(Stages, uneven_stages_are_balanced_with_the_head) {
   using V = std::vector<double>;
   // 14 + 2 on 4 x 4: the ends are slots, whatever the head costs.
   EXPECT_EQ(split_layers(14, 4, 4, 2.5), (V{3, 4, 3}));
-  // 12 on 4 x 2 divides neither way: (12 + 2.5) / 4 is 4 at most, the last has 1 beside the head.
+  // 12 on 4 x 2 divides neither way: (12 + 2.5) / 4 is at most 4 per stage, the last has 1 and the
+  // head.
   EXPECT_EQ(split_layers(12, 4, 2, 2.5), (V{3, 4, 1}));
-  EXPECT_EQ(split_layers(3, 2, 1, 10), (V{3, 0, 0})) << "a head heavier than a stage stands alone";
+  EXPECT_EQ(split_layers(3, 2, 1, 10), (V{3, 0, 0})) << "a heavy head has a stage to itself";
   EXPECT_EQ(split_layers(12, 4, 3, 9), (V{3, 3, 3})) << "even stages, the head on top";
   EXPECT_EQ(split_layers(13, 1, 1, 9), (V{13, 0, 13}));
-  // (11 + 1) / 3 is 4: the last 3; of 8 the middle has 4, the first what is left.
+  // (11 + 1) / 3 is 4: the last has 3; of 8 the middle has 4, the first the rest.
   EXPECT_EQ(split_layers(11, 3, 1, 1), (V{4, 4, 3}));
-  // (7 + 0.5) / 5: 2 at most, the last 1; of 6 over 4 two each: nothing is left for the first.
+  // (7 + 0.5) / 5: at most 2, the last has 1; 6 over 4 stages are two each, which leaves none for
+  // the first.
   EXPECT_EQ(split_layers(7, 5, 1, 0.5), (V{2, 2, 1}));
 }
 

@@ -10,17 +10,17 @@
 namespace orrery::training {
 namespace {
 
-// Communication that ZeRO-3 needs for one layer and microbatch, and what hides it.
+// The communication that ZeRO-3 needs per layer and microbatch, and what hides it.
 struct ShardTraffic {
   double gather = 0;
   double scatter = 0;
 };
 
-// What a stage's passes take at one clock, split into the parts that are reported.
+// The times of a stage's passes at one clock, divided into the reported parts.
 struct StageCost {
   LayerCost work;  // sum of its layers and ends
   double layers = 0;
-  double p2p = 0;  // one boundary, one direction
+  double p2p = 0;  // per boundary and direction
 };
 
 struct Composed {
@@ -30,9 +30,9 @@ struct Composed {
   double& part(StepPhase p) { return parts[static_cast<std::size_t>(p)]; }
 };
 
-// Of an expert layer's host time, what is left where tokens are dropped and padded to equal shares:
-// the host need not wait for counts, but sorts and launches as before. Assumption: half; rows with
-// dropped tokens are 1 to 16 % too fast where nothing is left.
+// Share of an expert layer's host time that remains if tokens are dropped and padded to equal
+// shares: the host does not wait for token counts, but sorts and launches as before. Assumption:
+// half. With none remaining, rows with dropped tokens are predicted 1 to 16 % too fast.
 constexpr double kPaddedHost = 0.5;
 
 struct Composer {
@@ -40,9 +40,9 @@ struct Composer {
   const Layout& layout;
   const FrameworkModel& framework;
   double clock = 1;
-  ShardTraffic shard;  // of a mean layer; zero unless ZeRO-3
+  ShardTraffic shard;  // per mean layer; zero unless ZeRO-3
 
-  // Kernels of one pass, or the host's time to launch them where that is longer.
+  // Returns the time of one pass's kernels, or the host's time to launch them if that is longer.
   double pass_seconds(const PassCost& p, Composed& out) const {
     const double f = framework.kernel_factor;
     const double overhead = framework.overhead_factor;
@@ -74,8 +74,8 @@ struct Composer {
     return seconds;
   }
 
-  // Gathers and scatters of `layers` layers that `compute` does not hide, and the slowdown that the
-  // hidden part causes.
+  // Returns the part of the gathers and scatters of `layers` layers that `compute` does not hide,
+  // plus the slowdown that the hidden part causes.
   double shard_exposed(double compute, double traffic, double layers) const {
     const double all = traffic * layers;
     const double hidden = std::min(all, framework.dp_overlap * compute);
@@ -104,7 +104,7 @@ struct Stages {
   StageCost first;
   StageCost middle;
   StageCost last;
-  OpCost work;  // of all stages together
+  OpCost work;  // sum over all stages
   StageLayers layers;
 };
 
@@ -120,7 +120,7 @@ Stages make_stages(const LayerQuery& q, StepScratch& scratch) {
   LayerCost head = head_cost(q, scratch);
   const LayerCost& main = moe_count > 0 ? moe : dense;
   if (q.job.train_mtp && m.mtp_layers > 0) {
-    // A prediction module is a layer or two with its own pass through the shared head.
+    // A prediction module is a layer or two followed by its own pass through the shared head.
     head = head * (1 + predictions_of(m));
     head += prediction_cost(q, main, scratch);
   }
@@ -155,8 +155,8 @@ Stages make_stages(const LayerQuery& q, StepScratch& scratch) {
   return s;
 }
 
-// Tensor-parallel ranks send a share each; without sequence parallelism, where the next stage needs
-// the whole on every rank, they gather it there (arXiv 2104.04473 section 4.1).
+// Each tensor-parallel rank sends one share. Without sequence parallelism every rank of the next
+// stage needs the whole, so the shares are gathered there (arXiv 2104.04473, section 4.1).
 void set_transfers(const LayerQuery& q, Stages& s) {
   const Layout& l = q.layout;
   if (l.pp == 1) return;
@@ -169,7 +169,7 @@ void set_transfers(const LayerQuery& q, Stages& s) {
   s.first.p2p = s.middle.p2p = s.last.p2p = once * l.vp;
 }
 
-// Gradients that a pass of their own adds to the step's, microbatch by microbatch.
+// Adds gradients to the step's in a separate pass, microbatch by microbatch.
 void add_accumulation(const LayerQuery& q, Stages& s) {
   const double traffic = q.framework.accumulate_traffic;
   if (traffic <= 0 || q.job.task == TrainingTask::lora) return;
@@ -207,8 +207,8 @@ ShardTraffic shard_traffic(const LayerQuery& q, const StageParameters& p) {
           .scatter = train * both(workload::Collective::reduce_scatter, f.reduce_bytes)};
 }
 
-// Hybrid sharding (HSDP): shard sets of a few ranks each hold a whole model, and sum their shares
-// of the gradients with one another once a step, partly behind the last backward pass.
+// Hybrid sharding (HSDP): shard sets of a few ranks hold a whole model each. Once per step they sum
+// their shares of the gradients with each other, partly hidden behind the last backward pass.
 double hybrid_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest) {
   const workload::GroupShape& all = q.groups.dp;
   const workload::GroupShape set = shard_group(q.job, all);
@@ -225,7 +225,7 @@ double hybrid_exposed(const LayerQuery& q, const StageParameters& p, const Stage
   return std::max(0.0, reduce - q.framework.dp_overlap * (slowest.dgrad + slowest.wgrad));
 }
 
-// Once-a-step traffic of a stage's replicas, and the part of it that leaves a scale-up domain.
+// Once-per-step traffic of a stage's replicas, and the part of it that leaves a scale-up domain.
 struct ReplicaTraffic {
   double all = 0;
   double leaving = 0;
@@ -244,11 +244,12 @@ ReplicaTraffic replica_traffic(const LayerQuery& q, const StageParameters& p,
   return t;
 }
 
-// What no pass hides of a stage's once-a-step `traffic`, `pass` being one microbatch's pass through
-// all its chunks. An interleaved schedule runs a chunk for pp microbatches before the next, so all
-// but one chunk's share hides behind the others' passes, and the last behind its own: the longer of
-// that chunk alone and of all that is still queued by then.
-// What is hidden and leaves the domain takes units and memory from the products beside it.
+// Returns the part of a stage's once-per-step `traffic` that no pass hides; `pass` is one
+// microbatch's pass through all its chunks. An interleaved schedule runs a chunk for pp
+// microbatches before the next, so all but one chunk's share can hide behind the others' passes,
+// and the last behind its own: exposed is the longer of that chunk alone and everything still
+// queued by then. Hidden traffic that leaves the domain takes units and memory bandwidth from
+// concurrent products.
 double chunks_exposed(const LayerQuery& q, const ReplicaTraffic& traffic, double pass) {
   const double chunks = std::max(1, q.layout.vp);
   const double in_turn = std::min(q.layout.pp, microbatches_of(q.job, q.layout));
@@ -259,7 +260,8 @@ double chunks_exposed(const LayerQuery& q, const ReplicaTraffic& traffic, double
   return exposed + q.framework.contention * hidden * traffic.leaving;
 }
 
-// Once-a-step gradient reduction and parameter gather of replicated weights.
+// Returns the exposed part of the once-per-step gradient reduction and parameter gather of
+// replicated weights.
 double replica_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest) {
   const catalog::Sharding s = q.layout.sharding;
   if (s == catalog::Sharding::zero3 || s == catalog::Sharding::zero2 ||

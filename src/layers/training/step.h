@@ -1,13 +1,14 @@
-// The time of one training step, every second of it attributed.
+// The time of one training step, with every second attributed to a part.
 //
 //   step = pipeline(F, B, W of the stages) + exposed dp + optimizer + overhead + straggler
-//   F, B, W   sum of a stage's kernels, never less than the host needs to launch them,
+//   F, B, W   sum of a stage's kernels, at least the host's time to launch them,
 //             plus exposed tp, cp, ep and (ZeRO-3) the gathers that no compute hides
-//   dp        reduce-scatter behind B and all-gather behind F, chunk by chunk where interleaved
+//   dp        reduce-scatter behind B and all-gather behind F, chunk by chunk if interleaved
 //   straggler step * sigma * sqrt(2 ln n): the slowest of n ranks sets the pace
-// The clock that the power limit leaves comes from the whole step's work and waiting; the parts are
-// then composed again at that clock. Cost does not grow with the number of microbatches.
-// Kernel and collective times are handed in (costs.h), so closed form and simulation both serve.
+// The clock under the power limit follows from the whole step's work and waiting; the parts are
+// then composed again at that clock. The time to compute an estimate does not depend on the number
+// of microbatches. Kernel and collective times come from the caller (costs.h), so closed forms and
+// simulation both work.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ enum class StepPhase {
   overhead,
   straggler,
 };
-// The id of the JSON, then what a reader is told.
+// The id in JSON, then the label in reports.
 inline constexpr Word<StepPhase> kStepPhaseWords[] = {
     {StepPhase::matrix, "matrix", "matrix products"},
     {StepPhase::attention, "attention"},
@@ -63,10 +64,10 @@ struct StepEstimate {
   double seconds = 0;
   std::array<double, kStepPhaseCount> parts{};  // sum to seconds
   double clock = 1;
-  double watts = 0;            // mean draw of one device; 0 where no clock model was given
-  double communication_s = 0;  // all of it, hidden or not, on the slowest stage
+  double watts = 0;            // mean draw per device; 0 if no clock model was given
+  double communication_s = 0;  // hidden or not, on the slowest stage
   int microbatches = 0;
-  PipelineStages stages;  // one microbatch on the first, a middle and the last stage
+  PipelineStages stages;  // times of one microbatch on the first, a middle and the last stage
 
   double part(StepPhase p) const { return parts[static_cast<std::size_t>(p)]; }
 };

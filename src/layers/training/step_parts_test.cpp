@@ -21,7 +21,7 @@ using testing_support::mixtral;
 using testing_support::Roofline;
 using workload::Collective;
 
-// Kernels as on a roofline; a byte of each kind of collective has its own price, times the ranks.
+// Kernels as on a roofline; each kind of collective has its own price per byte, times the ranks.
 struct Priced {
   Roofline kernels;
 
@@ -98,7 +98,7 @@ TEST(StepParts, release_overhead_applies_to_dispatch_and_expert_passes) {
   EXPECT_NEAR(three.part(StepPhase::passes) - one.part(StepPhase::passes), 2 * more, 1e-9);
 }
 
-// So slow a host that every pass waits for it: three passes through 32 expert layers, twice.
+// A host so slow that every pass waits for it: three passes through 32 expert layers, twice.
 TEST(StepParts, expert_host_time_is_paid_three_times_per_layer) {
   TrainingJob job = moe_job();
   FrameworkModel f{.expert_host_s = 10, .router_share = 0.3, .overlap_host = 0.25};
@@ -133,11 +133,13 @@ TEST(StepParts, full_recompute_runs_the_layers_forward_again) {
   EXPECT_NEAR(full.seconds - none.seconds, again, 1e-9);
   EXPECT_NEAR(full.stages.first.dgrad - none.stages.first.dgrad, again / 4, 1e-12);
   EXPECT_EQ(full.stages.first.forward, none.stages.first.forward);
-  // The layers are most of forward; the rest is the head over the vocabulary and the embedding.
+  // The layers are most of the forward pass; the rest is the head over the vocabulary and the
+  // embedding.
   EXPECT_LT(again / 4, full.stages.first.forward);
   EXPECT_GT(again / 4, 0.8 * full.stages.first.forward);
   EXPECT_EQ(full.part(StepPhase::matrix), none.part(StepPhase::matrix));
-  // Ended early, the last product is spared: tokens x 8192 x 2048, of 24 layers and 4 microbatches.
+  // With early stop the last product is not repeated: tokens x 8192 x 2048, over 24 layers and 4
+  // microbatches.
   const double product = 2.0 * 2048 * 8192 * 2048 / Roofline{}.flops + Roofline{}.launch;
   const double spared = again - rooflined(job, l, {.early_stop = true}).part(StepPhase::recompute);
   EXPECT_GT(spared, 4 * 24 * product * 0.999);
@@ -154,11 +156,11 @@ TEST(StepParts, sharded_weights_travel_layer_by_layer_each_microbatch) {
   EXPECT_NEAR(priced(job, l).part(StepPhase::dp), 4 * 24 * (2 * gather + scatter), 1e-9);
   const FrameworkModel other{.reduce_bytes = 2, .gather_bytes = 1};
   EXPECT_NEAR(priced(job, l, other).part(StepPhase::dp), 4 * 24 * (gather + scatter / 2), 1e-9);
-  // All of it hidden: nothing but what runs beside it is slowed.
+  // All of it is hidden: it only slows the concurrent compute.
   const FrameworkModel hides{.dp_overlap = 1e6, .contention = 0.1};
   EXPECT_NEAR(priced(job, l, hides).part(StepPhase::dp), 0.1 * 4 * 24 * (2 * gather + scatter),
               1e-9);
-  // Weights that stay after forward are not gathered again.
+  // Weights that stay after the forward pass are not gathered again.
   l.sharding = catalog::Sharding::zero2;
   EXPECT_NEAR(priced(job, l).part(StepPhase::dp), 4 * 24 * (gather + scatter), 1e-9);
   TrainingJob frozen = job;
@@ -200,7 +202,7 @@ TEST(StepParts, replicas_sum_once_a_step) {
   EXPECT_EQ(priced(frozen, {.dp = 8}).part(StepPhase::dp), 0);
 }
 
-// Sums hide behind the last backward pass, gathers behind forward.
+// Sums hide behind the last backward pass, gathers behind the forward pass.
 TEST(StepParts, replicas_hide_behind_the_passes_of_one_microbatch) {
   const TrainingJob job = dense_job();
   const StepEstimate shown = priced(job, {.dp = 8});
@@ -224,7 +226,7 @@ TEST(StepParts, shard_sets_sum_their_shares_of_the_gradients) {
   const double inside = 4 * 24 * count.dense_layer() * (2 * 2 * 8e-12 + 4 * 24e-12);
   const double across = count.total * 4 / 8 * 7e-12 * 4;
   EXPECT_NEAR(priced(job, l).part(StepPhase::dp) / (inside + across), 1, 1e-5);
-  // One set of all has no other to sum with.
+  // A single set has no other to sum with.
   job.shard_group = 32;
   EXPECT_NEAR(priced(job, l).part(StepPhase::dp),
               4 * 24 * count.dense_layer() * (2 * 2 + 4 * 3.0) * 32e-12, 1e-9);
@@ -259,7 +261,7 @@ TEST(StepParts, experts_have_their_own_replicas) {
   job.gpus = 16;
   const Layout l{.dp = 16, .ep = 8};
   const workload::ParameterCount c = workload::count_parameters(job.model);
-  const double experts = 32 * c.expert;  // one of eight a rank
+  const double experts = 32 * c.expert;  // one of eight per rank
   const double rest = c.total - 32 * 8 * c.expert;
   const Roofline r;
   const StepEstimate e = rooflined(job, l);
@@ -323,7 +325,7 @@ TEST(StepParts, transfers_hide_by_their_share) {
   EXPECT_GT(shown, 0);
   EXPECT_NEAR(rooflined(job, {.pp = 4}, {.pp_overlap = 0.75}).part(StepPhase::pp), shown / 4,
               1e-12);
-  // Every chunk has its own boundaries.
+  // Every chunk has its own stage boundaries.
   EXPECT_NEAR(rooflined(job, {.pp = 4, .vp = 3}).part(StepPhase::pp), 3 * shown, 1e-12);
 }
 
@@ -339,7 +341,7 @@ TEST(StepParts, overhead_is_once_a_step_and_stragglers_are_of_all_of_it) {
   EXPECT_EQ(bare.communication_s, bare.part(StepPhase::dp));
 }
 
-// What a clock is asked with, and what its answer does.
+// Records what the clock is called with, and applies its answer.
 struct Clocked : Roofline {
   double answer = 1;
   mutable OpCost busy;
@@ -375,12 +377,12 @@ TEST(StepParts, clock_is_computed_once_for_the_whole_step) {
   machine.answer = 0.5;
   const StepEstimate slow = estimate_step(job, l, f, machine.clocked(), scratch);
   EXPECT_EQ(slow.clock, 0.5);
-  // Twice as long is what the units compute, not what memory or the wires carry.
+  // Compute takes twice as long, memory and network traffic do not.
   EXPECT_NEAR(slow.seconds - full.seconds, machine.busy.clocked, 1e-9);
   EXPECT_EQ(slow.part(StepPhase::tp), full.part(StepPhase::tp));
 }
 
-// Of four stages each works its share of the whole; the ends' work is the model's, not fourfold.
+// Each of four stages works its share of the whole; the ends' work counts once, not four times.
 TEST(StepParts, stage_work_is_its_share_of_the_model) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 16, .gpus = 4};
   StepScratch scratch;
@@ -400,7 +402,7 @@ TEST(StepParts, attention_and_grouped_products_have_their_own_factors) {
   const double plain = rooflined(dense, ring).part(StepPhase::attention);
   EXPECT_NEAR(rooflined(dense, ring, {.attention_factor = 1.25}).part(StepPhase::attention),
               1.25 * plain, 1e-12);
-  // The last of four ranks has 7 of 4 shares of a causal mask that is dealt out in order.
+  // The last of four ranks has 7 of 4 shares of a causal mask that is distributed in order.
   EXPECT_NEAR(rooflined(dense, ring, {.cp_in_order = true}).part(StepPhase::attention),
               1.75 * plain, 1e-12);
   const auto matrix = [](catalog::Precision p, const FrameworkModel& f) {
@@ -417,7 +419,7 @@ TEST(StepParts, attention_and_grouped_products_have_their_own_factors) {
             1.3 * matrix(catalog::Precision::fp8, {}));
 }
 
-// A hybrid's module predicts two tokens in a row, and is an attention and a feed-forward layer.
+// A hybrid's module predicts two tokens in a row, and is an attention layer and an MLP layer.
 TEST(StepParts, hybrid_prediction_module_is_passed_twice) {
   TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 1, .gpus = 1};
   job.model.state_space_layers = 11;

@@ -1,5 +1,5 @@
-// Sums over a step: parts that make up its seconds whatever the layout, stages that have their
-// layers, and what is hidden of the replicas' traffic, from the pass it hides behind.
+// Sums over a step: parts that add up to its seconds for any layout, stages that have their layers,
+// and how much of the replicas' traffic is hidden behind which pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ using testing_support::gpt;
 using testing_support::mixtral;
 using testing_support::Roofline;
 
-// A roofline whose collectives cost by their bytes alone, and that remembers who took part.
+// A roofline whose collectives cost by their bytes alone, and that records the participating
+// groups.
 struct Flat {
   Roofline kernels;
   double per_byte = 1e-11;
@@ -54,7 +55,7 @@ TrainingJob summed_job(int gpus, int batch) {
   return {.model = gpt(24, 2048, 16), .sequence = 2048, .batch = batch, .gpus = gpus, .scaleup = 8};
 }
 
-// Every exposed second is in a part, and the parts are the step.
+// Every exposed second is in a part, and the parts add up to the step.
 TEST(StepSums, parts_add_up_to_the_step) {
   const Flat machine;
   TrainingJob experts{.model = mixtral(), .sequence = 2048, .batch = 64, .gpus = 16, .scaleup = 8};
@@ -79,7 +80,7 @@ TEST(StepSums, parts_add_up_to_the_step) {
   expect_sum(experts, {.tp = 2, .dp = 4, .cp = 2, .ep = 4});
 }
 
-// Eight layers on each of three stages, six on each of four: a middle one has nothing else.
+// Eight layers on each of three stages, six on each of four: a middle stage has nothing else.
 TEST(StepSums, middle_stages_hold_only_layers) {
   const Flat machine;
   const FrameworkModel f{.pp_overlap = 1};
@@ -91,8 +92,8 @@ TEST(StepSums, middle_stages_hold_only_layers) {
   EXPECT_NEAR(three.wgrad / 8, four.wgrad / 6, 1e-12);
 }
 
-// Thirteen layers and a head of about two on four stages: four at the most, so the last has one
-// beside its head, and the middle ones four.
+// Thirteen layers and a head of about two on four stages: at most four each, so the last has one
+// besides its head, and the middle ones four.
 TEST(StepSums, uneven_layers_are_balanced_with_the_head) {
   const Flat machine;
   const FrameworkModel f{.pp_overlap = 1};
@@ -111,8 +112,8 @@ TEST(StepSums, uneven_layers_are_balanced_with_the_head) {
   EXPECT_NEAR((uneven.stages.last.forward - head) / layer, std::floor(4 - weight), 1e-6);
 }
 
-// Sets of four of sixteen ranks, where only sums across sets take time: four of them sum a quarter
-// of the gradients each, of four bytes, and backward hides its share.
+// Sets of four of sixteen ranks, where only sums across sets take time: four sets sum a quarter of
+// the gradients each, four bytes per parameter, and the backward pass hides its share.
 TEST(StepSums, hybrid_shard_reduction_hides_behind_backward) {
   const Flat machine{.per_byte = 1e-10, .only = workload::Collective::all_reduce};
   TrainingJob job = summed_job(16, 64);
@@ -124,7 +125,8 @@ TEST(StepSums, hybrid_shard_reduction_hides_behind_backward) {
   EXPECT_NEAR(whole.part(StepPhase::dp), sum, 1e-9);
   for (const workload::CollectiveCall& call : machine.calls) {
     EXPECT_EQ(call.group.ranks, 4);
-    // Eight of the sixteen lie in a domain: a set is whole in it, and of four sets two are.
+    // Domains have eight of the sixteen ranks: a set is entirely inside one, and two of the four
+    // sets share one.
     const bool across = call.kind == workload::Collective::all_reduce;
     EXPECT_EQ(call.group.per_domain, across ? 2 : 4);
   }
@@ -135,7 +137,7 @@ TEST(StepSums, hybrid_shard_reduction_hides_behind_backward) {
   EXPECT_EQ(machine.step(job, l, {.dp_overlap = 2 * sum / hidden}).part(StepPhase::dp), 0);
 }
 
-// One all-reduce of all parameters over sixteen ranks in two domains, sharded nowhere.
+// One all-reduce of all parameters over sixteen ranks in two domains, without sharding.
 struct Exposed {
   double all = 0;
   double some = 0;
@@ -151,7 +153,7 @@ Exposed exposed_of(const TrainingJob& job, const Layout& l, double overlap, doub
           .crowded = dp({.dp_overlap = overlap, .contention = contention})};
 }
 
-// What is hidden, and leaves its domain, slows the products beside it by its share of contention.
+// Hidden traffic that leaves its domain slows concurrent products by its share of contention.
 TEST(StepSums, contention_slows_only_hidden_traffic) {
   const Layout l{.dp = 16, .sharding = catalog::Sharding::none};
   const TrainingJob job = summed_job(16, 64);
@@ -169,8 +171,8 @@ TEST(StepSums, contention_slows_only_hidden_traffic) {
   EXPECT_EQ(inside.crowded, inside.some) << "nothing leaves the domain";
 }
 
-// Two chunks a stage: all but one chunk's share has the passes of as many microbatches as come in
-// turn, four stages or, where there are fewer, all of them.
+// Two chunks per stage: all but one chunk's share can hide behind the passes of as many
+// microbatches as come in turn: four stages' worth, or all of them if there are fewer.
 TEST(StepSums, interleaved_chunks_hide_gradient_traffic) {
   for (const int microbatches : {2, 4, 12}) {
     TrainingJob job = summed_job(16, 4 * microbatches);
@@ -203,20 +205,22 @@ TEST(StepSums, slowest_stage_has_no_bubble) {
   EXPECT_DOUBLE_EQ(t.seconds, 120);
   EXPECT_DOUBLE_EQ(t.bubble, 0);
   EXPECT_EQ(t.slowest, SlowestStage::first);
-  // Slow forward alone: 1 x 10 hides all of the last's 9 in forward, and 2 of them in backward.
+  // Slow in forward only: 1 x 10 hides all of the last stage's 9 in the forward pass, and 2 of them
+  // in the backward pass.
   const PipelineStages half{.first = {10, 1, 1}, .last = {3, 3, 3}, .count = 2};
   const PipelineTime u = pipeline_time(half, 4, 1, catalog::Schedule::one_f_one_b);
   EXPECT_DOUBLE_EQ(u.seconds, 4 * 12 + 7);
   EXPECT_DOUBLE_EQ(u.bubble, 7);
-  // Weight gradients that fill more than the bubble fill all of it: 6 + 1 idle, 2 x 5 to fill with.
+  // Weight gradients that could fill more than the bubble fill all of it: 6 + 1 idle, 2 x 5 to fill
+  // with.
   const PipelineStages heavy{.first = {1, 1, 5}, .last = {1, 1, 5}, .count = 2};
   const PipelineTime v = pipeline_time(heavy, 4, 1, catalog::Schedule::zero_bubble);
   EXPECT_DOUBLE_EQ(v.seconds, 4 * 7);
   EXPECT_DOUBLE_EQ(v.bubble, 0);
 }
 
-// Gradients of an earlier microbatch lie beside the activations of the next: with them backward is
-// the larger moment, without them the update is.
+// Gradients of an earlier microbatch are in memory together with the activations of the next: with
+// them the backward pass is the larger moment, without them the update is.
 TEST(StepSums, accumulated_gradients_count_in_backward) {
   TrainingJob job{.model = gpt(4, 1024, 16), .sequence = 512, .batch = 1, .gpus = 1};
   const FrameworkModel f{.gradient_bytes = 4, .lazy_gradients = true, .update_gradient_bytes = 4};
@@ -234,7 +238,7 @@ TEST(StepSums, accumulated_gradients_count_in_backward) {
   EXPECT_GT(two.activations + two.logits, Bytes(2 * c.embedding));
 }
 
-// For every number of layers the limit that just holds it: that many are recomputed.
+// For every number of layers and the limit that just holds it, that many are recomputed.
 TEST(StepSums, fewest_layers_that_fit_are_recomputed) {
   TrainingJob job{.model = gpt(8, 256, 8), .sequence = 4096, .batch = 16, .gpus = 8};
   LayoutSpace space{.tp = {1},

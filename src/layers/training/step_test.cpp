@@ -42,7 +42,7 @@ TEST(Step, every_second_is_attributed) {
   }
 }
 
-// Compute alone, no launch: the products of a step at the roofline's rate.
+// Compute alone, without launches: the products of a step at the roofline's rate.
 TEST(Step, matrix_time_agrees_with_the_closed_form) {
   TrainingJob job{.model = gpt(24, 8192, 64), .sequence = 2048, .batch = 8, .gpus = 1};
   const Roofline r{.bandwidth = 1e30, .launch = 0};
@@ -54,7 +54,8 @@ TEST(Step, matrix_time_agrees_with_the_closed_form) {
       training_flops_per_token(job.model, job.sequence, workload::FlopConvention::causal_half)
           .base() *
       tokens;
-  // Flash attention's backward repeats the scores: 3.5 forwards where the model counts 3.
+  // Flash attention's backward pass repeats the scores: 3.5 forward passes where the model counts
+  // 3.
   const double extra = 0.5 * 2 * 2.0 * job.model.hidden * (job.sequence / 2) * 24 * tokens;
   EXPECT_NEAR(e.seconds * r.flops / (flops + extra), 1, 2e-3);
 }
@@ -152,7 +153,8 @@ TEST(Layout, indivisible_layout_is_refused) {
   EXPECT_EQ(refuse_layout(job, kPublished), std::nullopt);
 }
 
-// What a graph holds takes no host time: the whole step none, the mixer's launches some.
+// Captured kernels take no host time: none with the whole step captured, less with the mixer
+// captured.
 TEST(Step, cuda_graph_removes_host_time) {
   TrainingJob job{.model = mixtral(), .sequence = 512, .batch = 8, .gpus = 8};
   const Layout l{.dp = 8, .ep = 8};
@@ -167,7 +169,7 @@ TEST(Step, cuda_graph_removes_host_time) {
   EXPECT_NEAR(whole, seconds(job, l, {}, {}), 1e-9);
 }
 
-// Dispatch through the collective library sends every copy of a token; limited routing few.
+// Dispatch through the collective library sends every copy of a token; limited routing sends few.
 TEST(Step, dispatchers_differ_in_what_crosses_the_network) {
   TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 32, .gpus = 32, .scaleup = 8};
   job.model.experts = 64;
@@ -185,8 +187,9 @@ TEST(Step, dispatchers_differ_in_what_crosses_the_network) {
   EXPECT_LT(with(Dispatcher::deepep), free);
 }
 
-// Gradients of a chunk travel while the next chunks run: of six chunks on eight stages little more
-// than one chunk's share is left, which a single chunk's stage has no other pass to hide behind.
+// Gradients of a chunk travel while the next chunks run: with six chunks on eight stages little
+// more than one chunk's share is exposed, while a stage with a single chunk has no other pass to
+// hide behind.
 TEST(Step, chunks_hide_one_anothers_gradients) {
   const TrainingJob job = job_of_gpt3(1024, 256);
   const FrameworkModel f{.dp_overlap = 1};
@@ -201,7 +204,7 @@ TEST(Step, chunks_hide_one_anothers_gradients) {
   EXPECT_GT(exposed(6), 0.1 * exposed(1));
 }
 
-// The slowest of many equal parts sets the pace; one alone waits for none.
+// The slowest of many equal parts sets the pace; a single one waits for none.
 TEST(Step, stragglers_grow_with_the_machine) {
   const FrameworkModel f{.straggler = 0.01};
   StepScratch scratch;
@@ -215,7 +218,8 @@ TEST(Step, stragglers_grow_with_the_machine) {
   EXPECT_NEAR(share(1024), 0.036, 0.002);
 }
 
-// Traffic that is hidden and leaves the domain slows what it hides behind; inside it does not.
+// Hidden traffic that leaves the domain slows the compute that hides it; inside the domain it does
+// not.
 TEST(Step, hidden_gradients_slow_the_step_where_they_leave_the_domain) {
   TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 256, .gpus = 16};
   StepScratch scratch;
@@ -227,12 +231,12 @@ TEST(Step, hidden_gradients_slow_the_step_where_they_leave_the_domain) {
   };
   EXPECT_EQ(exposed(16, 0.2), 0);
   EXPECT_EQ(exposed(8, 0), 0);
-  // Sums of 4 bytes a parameter, gathers of 2, all of it hidden.
+  // Sums of 4 bytes per parameter, gathers of 2, all hidden.
   const double parameters = workload::count_parameters(job.model).total;
   EXPECT_NEAR(exposed(8, 0.2), 0.2 * 6 * parameters * 15 / 16 / 200e9, 1e-4);
 }
 
-// A pass of its own over all gradients, once a microbatch, where products do not add them.
+// A separate pass over all gradients per microbatch, if products do not add them.
 TEST(Step, gradients_that_are_added_apart_cost_a_pass_a_microbatch) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 8, .gpus = 1};
   const Layout l{.sharding = catalog::Sharding::none};
@@ -243,7 +247,7 @@ TEST(Step, gradients_that_are_added_apart_cost_a_pass_a_microbatch) {
   EXPECT_NEAR(more, 8 * (18 * parameters / r.bandwidth + r.launch), 1e-6);
 }
 
-// Tensor-parallel ranks send a share each, also where all of them need the whole.
+// Tensor-parallel ranks send a share each, even if all of them need the whole.
 TEST(Step, stages_send_each_activation_once) {
   TrainingJob job{.model = gpt(24, 8192, 64), .sequence = 2048, .batch = 64, .gpus = 64};
   Layout l{.tp = 8, .pp = 8};
@@ -261,8 +265,8 @@ TEST(Step, stages_send_each_activation_once) {
   EXPECT_NEAR(sent(), 64 * 2 * (2048.0 * 8192 * 2 / 2 / 8 / 2 / r.nic + 1e-5), 1e-6);
 }
 
-// Shard sets of a node gather inside it and sum their gradients across: faster than one set of all
-// where the network is slow, and no more so than a free network would make it.
+// Shard sets of a node gather inside it and sum their gradients across nodes: faster than one set
+// of all if the network is slow, and no faster than a free network would make it.
 TEST(Step, hybrid_sharding_stays_inside_the_node) {
   TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 2048, .batch = 64, .gpus = 64};
   const Layout l{.dp = 64, .sharding = catalog::Sharding::zero3};
@@ -287,7 +291,7 @@ TEST(Step, named_modules_repeat_what_they_name) {
   EXPECT_GT(experts, 1.1 * activation);
 }
 
-// A scan costs with the tokens, attention with their square.
+// A scan's cost grows with the tokens, attention's with their square.
 TEST(Step, hybrid_grows_slower_with_the_sequence) {
   TrainingJob job{.model = gpt(48, 4096, 32), .sequence = 8192, .batch = 4, .gpus = 1};
   const Layout l{.sharding = catalog::Sharding::none};
@@ -307,8 +311,8 @@ TEST(Step, hybrid_grows_slower_with_the_sequence) {
   EXPECT_LT(growth(), 0.8 * attention);
 }
 
-// Every product takes a second, attention ten, and a pass a nanosecond a byte; what the clock was
-// asked is kept.
+// Every product takes a second, attention ten, and a pass a nanosecond per byte; the clock's inputs
+// are recorded.
 struct Asking {
   mutable OpCost busy;
   mutable double waiting = 0;
@@ -337,7 +341,8 @@ struct Asking {
 
 TrainingJob dense_work() { return {.model = gpt(8, 64, 4), .sequence = 64, .batch = 8, .gpus = 2}; }
 
-// A layer of gpt has 4 products each way and of weights, and attention twice; the head three.
+// A layer of gpt has 4 products in each of forward, dgrad and wgrad, and attention twice; the head
+// has three.
 TEST(Step, dense_model_work) {
   const Asking a;
   const FrameworkModel f{.update_traffic = 0};
@@ -355,7 +360,7 @@ TEST(Step, dense_model_work) {
   EXPECT_GT(a.waiting, 0);
 }
 
-// With experts: router and two grouped in the place of the MLP's two products. Three layers are
+// With experts: router and two grouped products instead of the MLP's two products. Three layers are
 // dense.
 TEST(Step, moe_layers_are_included) {
   const Asking a;
@@ -376,7 +381,7 @@ TEST(Step, lower_clock_stretches_the_step) {
   EXPECT_EQ(e.clock, 0.5);
 }
 
-// Gradients that a pass of their own adds: read and written once a microbatch, all of a rank's.
+// Gradients added by a separate pass: all of a rank's are read and written once per microbatch.
 TEST(Step, accumulated_gradients_cover_dense_and_expert_parameters) {
   const Asking a;
   TrainingJob job{.model = mixtral(), .sequence = 64, .batch = 8, .gpus = 2};
@@ -395,7 +400,7 @@ TEST(Step, accumulated_gradients_cover_dense_and_expert_parameters) {
   EXPECT_EQ(a.step(job, {.dp = 2}, adds).seconds, frozen) << "frozen weights have none";
 }
 
-// Of four stages: embedding and two layers, two layers, two layers, two layers and the head.
+// On four stages: embedding and two layers, two layers, two layers, two layers and the head.
 TEST(Step, accumulated_gradients_of_every_stage) {
   const Asking a;
   TrainingJob job = dense_work();
@@ -418,7 +423,7 @@ TEST(Step, accumulated_gradients_of_every_stage) {
   EXPECT_NEAR(more(&PipelineStages::last), 2 * c.dense_layer() + c.embedding, 1e-3);
 }
 
-// The first stage's states: two layers and the embedding, of four replicas a quarter.
+// The first stage's states: two layers and the embedding, a quarter for each of four replicas.
 TEST(Step, optimizer_time_is_the_first_stages) {
   const Asking a;
   TrainingJob job = dense_work();

@@ -1,4 +1,4 @@
-// A plain roofline machine and a few models for the tests of this room.
+// A plain roofline machine and a few models, for the tests of this room.
 #pragma once
 
 #include "layers/training/costs.h"

@@ -26,7 +26,7 @@ void write_event(JsonWriter& w, std::string_view name, int track, double start_s
       .end_object();
 }
 
-// What a stage has done: forwards and backwards finished, and when it is free.
+// A stage's progress: forwards and backwards finished, and when it is free.
 struct Progress {
   int forward = 0;
   int backward = 0;

@@ -1,10 +1,10 @@
-// A step as a timeline for Chrome's and Perfetto's trace viewers: one track a pipeline stage.
+// A step as a timeline for Chrome's and Perfetto's trace viewers: one track per pipeline stage.
 //
-// The stages' forward and backward blocks are placed as 1F1B runs them (each stage: p - i forwards
-// ahead, then one backward, one forward); interleaved and zero-bubble schedules are drawn as 1F1B
-// of the same stage times, so their bubbles look larger than they are. Exposed dp, the optimizer
-// and the rest follow on every track. Format: the "traceEvents" array of complete events,
-// microseconds.
+// The stages' forward and backward blocks are placed as in 1F1B (each stage: p - i forwards ahead,
+// then alternately one backward and one forward). Interleaved and zero-bubble schedules are drawn
+// as 1F1B with the same stage times, so their bubbles look larger than they are. Exposed dp, the
+// optimizer and the rest follow on every track. Format: the "traceEvents" array of complete events,
+// in microseconds.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace orrery::training {
 
-// A step of thousands of microbatches repeats itself: this many are drawn at most.
+// A step of thousands of microbatches repeats itself, so at most this many are drawn.
 inline constexpr int kTracedMicrobatches = 64;
 
 struct TraceBlock {
@@ -25,7 +25,7 @@ struct TraceBlock {
   int chunk = 0;  // of the layers that a stage holds in an interleaved schedule
 };
 
-// In the order in which each stage runs them.
+// Returns the blocks in the order in which each stage runs them.
 std::vector<TraceBlock> schedule_blocks(const PipelineStages& stages, int microbatches);
 
 std::string step_trace_json(const StepEstimate& step, const std::string& title);

@@ -30,8 +30,8 @@ TEST(Trace, blocks_of_a_stage_never_overlap_and_end_with_the_closed_form) {
   EXPECT_NEAR(end, pipeline_time(stages, 16, 1, catalog::Schedule::one_f_one_b).seconds, 1e-9);
 }
 
-// One forward one backward: stage s of p runs at most p - s forwards ahead of its backwards, so
-// that no more microbatches are in flight than memory was counted for.
+// 1F1B: stage s of p runs at most p - s forwards ahead of its backwards, so no more microbatches
+// are in flight than memory was counted for.
 TEST(Trace, no_more_is_in_flight_than_the_schedule_holds) {
   const StageTimes t{1, 1, 1};
   for (const int microbatches : {2, 16}) {
@@ -49,7 +49,7 @@ TEST(Trace, no_more_is_in_flight_than_the_schedule_holds) {
   }
 }
 
-// A backward is both of its passes, and begins where the stage below has ended its own.
+// A backward block covers both of its passes, and begins once the next stage has ended its own.
 TEST(Trace, blocks_follow_what_they_need) {
   const auto blocks = schedule_blocks({{1, 2, 3}, {}, {4, 5, 6}, 2}, 1);
   ASSERT_EQ(blocks.size(), 4u);
@@ -77,7 +77,7 @@ TEST(Trace, json_has_one_event_a_block_and_the_tail) {
     ++events;
   }
   EXPECT_EQ(events, 2u * 2 * 2 + 2);
-  // Microseconds, as trace viewers read them; the tail begins where the last block ends.
+  // Microseconds, as trace viewers expect; the tail begins where the last block ends.
   const auto parsed = nlohmann::json::parse(json)["traceEvents"];
   double ends = 0;
   for (std::size_t i = 0; i + 2 < parsed.size(); ++i) {

@@ -20,12 +20,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Two equal pages would be one to a store that finds duplicates.
+// A store that removes duplicates would store two equal pages once, so every page differs.
 constexpr std::size_t kPage = 4096;
 
 struct FileWriter {
-  std::string part;   // the name while it is written
-  std::string final;  // the name that says "whole"
+  std::string part;   // name while the file is being written
+  std::string final;  // name that marks a complete file
   std::uint64_t bytes = 0;
   std::uint64_t written = 0;
   double handed_over_s = 0;
@@ -86,7 +86,7 @@ BurstTimes run_burst(const BurstPlan& plan) {
   }
   const auto start = Clock::now();
   std::vector<std::thread> threads;
-  // No writer flushes before all have handed over, as a job continues after a barrier.
+  // No writer flushes before all have written their bytes, as a job continues after a barrier.
   std::barrier handed_over(plan.writers);
   for (std::size_t i = 0; i < writers.size(); ++i) {
     threads.emplace_back([&, i] {

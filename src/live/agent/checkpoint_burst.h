@@ -25,8 +25,8 @@ struct BurstPlan {
 struct BurstTimes {
   double stall_end_s = 0;
   double safe_s = 0;
-  std::uint64_t bytes = 0;  // written, total of all writers
-  std::string fault;        // empty: none
+  std::uint64_t bytes = 0;  // bytes written, total of all writers
+  std::string fault;        // empty if nothing failed
 };
 
 BurstTimes run_burst(const BurstPlan& plan);

@@ -22,22 +22,22 @@ namespace orrery::agent {
 // Returns the number at the end of a name (1000 for "iter_0001000"), or 0 if there is none.
 std::int64_t step_of(std::string_view id);
 
-// `tracked` is the iteration that Megatron's tracker names. `marker` is the file that ends an item,
-// instead of those above; empty: none.
+// `tracked` is the iteration that Megatron's tracker names. `marker` is a file that marks an item
+// as finished, instead of those above; empty: none.
 bool is_finished(const KeptItem& item, std::optional<std::int64_t> tracked,
                  const std::string& marker);
 
 inline constexpr std::string_view kMegatronTracker = "latest_checkpointed_iteration.txt";
-// A longer safetensors header is taken for garbage.
+// A longer safetensors header counts as garbage.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = std::uint64_t{100} << 20;
 
-// Returns the length that a safetensors file must have, or nothing if it is no such file. `head` is
-// its first 8 bytes and the header whose length they give.
+// Returns the length that a safetensors file must have, or nullopt if it is not such a file. `head`
+// is its first 8 bytes and the header whose length they give.
 std::optional<std::uint64_t> safetensors_bytes(std::string_view head);
 std::optional<std::uint64_t> safetensors_header_bytes(std::string_view first_eight);
 
-// Returns a shard that the index names and the item lacks, or nothing if all exist. If the text is
-// no index, the index itself counts as missing.
+// Returns a shard that the index lists but the item lacks, or nullopt if all exist. If the text is
+// not an index, the index itself counts as missing.
 std::optional<std::string> missing_shard(std::string_view index, const KeptItem& item);
 
 }  // namespace orrery::agent

@@ -23,7 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
-// A grandchild may hold the pipes open after the program itself has ended; it is not waited for.
+// A grandchild may keep the pipes open after the program itself has ended; the agent does not wait
+// for it.
 constexpr int kReapPollMs = 20;
 
 class Descriptor {
@@ -78,7 +79,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& lines) {
   return out;
 }
 
-// What the child needs, made before the fork: between fork and exec it may not allocate.
+// Everything the child needs, prepared before the fork: between fork and exec it must not allocate.
 struct Child {
   std::vector<std::string> words;
   std::vector<std::string> variables;
@@ -87,13 +88,13 @@ struct Child {
   pid_t parent = 0;
   int out = -1;
   int err = -1;
-  int failure = -1;  // errno of what went wrong before the program ran
+  int failure = -1;  // errno of the failure if the program could not be started
 };
 
 [[noreturn]] void become(const Child& child) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != child.parent) ::_exit(127);  // it died before the line above
+  if (::getppid() != child.parent) ::_exit(127);  // the parent died before prctl()
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -114,8 +115,8 @@ struct Stream {
   bool open() const { return end.get() >= 0; }
 };
 
-// One read from a stream that is ready; past the limit the bytes are taken and dropped, so that the
-// program does not wait for us for ever.
+// Reads once from a stream that is ready. Bytes above the limit are read and dropped, so that the
+// program does not block.
 void drain(Stream& stream, std::size_t bytes_max, bool& cut) {
   std::array<char, kChunkBytes> chunk;
   const ssize_t got = ::read(stream.end.get(), chunk.data(), chunk.size());
@@ -147,7 +148,7 @@ class Running final : public RunningCommand {
 
   std::optional<CommandResult> poll() override { return step(0); }
 
-  // Reads what is there, for as long as `wait_ms` at the most.
+  // Reads what is available; waits for `wait_ms` at most.
   std::optional<CommandResult> step(int wait_ms) {
     std::array<pollfd, 2> waits{};
     for (std::size_t i = 0; i < 2; ++i) waits[i] = {streams_[i].end.get(), POLLIN, 0};
@@ -192,7 +193,7 @@ std::unexpected<Diagnostics> cannot_start(const Command& command, int error) {
                .place = {.file = program},
                .what = "cannot run " + json_escaped(program) + ": " + std::strerror(error),
                .why = {},
-               .fix = error == ENOENT ? "install it or put its folder on the PATH" : ""});
+               .fix = error == ENOENT ? "install it, or add its folder to PATH" : ""});
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Runs another program and returns what it printed.
 //
-// No shell sees the words, so a job's name with quotes or semicolons in it is only a name. The
-// child has an empty input and a process group of its own (Ctrl-C at the terminal reaches us and
-// not it). If this process is killed, the kernel kills the child, so no command of a dead agent
-// acts after its successor has looked at the cluster. Linux only.
+// No shell sees the words, so quotes or semicolons in a job's name have no effect. The child has an
+// empty input and its own process group (Ctrl-C at the terminal reaches the agent but not the
+// child). If this process is killed, the kernel kills the child, so no command of a dead agent acts
+// after its successor has read the state of the cluster. Linux only.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,13 @@ namespace orrery::agent {
 
 struct Command {
   std::vector<std::string>
-      words;                      // the program, found on the PATH unless it has a slash; arguments
-  Seconds timeout = seconds(30);  // after which the whole process group is killed
+      words;  // the program, found in PATH unless it contains a slash, and its arguments
+  Seconds timeout = seconds(30);  // after this time the whole process group is killed
   std::size_t output_bytes_max = std::size_t{64} << 20;  // per stream; the rest is dropped
-  std::vector<std::pair<std::string, std::string>> environment = {};  // added to ours
-  // Prefixes of our variables that the program does not get: they could change what it prints.
+  std::vector<std::pair<std::string, std::string>> environment = {};  // variables added to the
+                                                                      // environment of this process
+  // Prefixes of environment variables that the program does not get, because they could change what
+  // it prints.
   std::vector<std::string> environment_without = {};
 };
 
@@ -39,30 +41,30 @@ struct CommandResult {
   bool good() const { return exit_code == 0 && !timed_out && !output_cut; }
 };
 
-// Fails only if the program cannot be started. A program that fails is a result.
+// Fails only if the program cannot be started. A program that ends with an error is a result.
 Result<CommandResult> run_command(const Command& command);
 
 // A program that runs concurrently. The destructor kills its process group.
 class RunningCommand {
  public:
   virtual ~RunningCommand() = default;
-  // Returns the result once the program has ended or timed out, else nothing; never waits. Nothing
-  // follows the result.
+  // Returns the result once the program has ended or timed out, otherwise nullopt. Never waits. Do
+  // not call it again after it returned a result.
   virtual std::optional<CommandResult> poll() = 0;
 };
 Result<std::unique_ptr<RunningCommand>> start_command(const Command& command);
 using CommandStarter =
     std::function<Result<std::unique_ptr<RunningCommand>>(const Command& command)>;
 
-// Drivers take these as parameters, so that tests can answer instead of a program.
+// Drivers take these functions as parameters, so that tests can answer instead of a program.
 using CommandRunner = std::function<Result<CommandResult>(const Command&)>;
 
 // Returns a run_command() that kills the program as soon as `stop` returns true; the result is then
 // `timed_out`.
 CommandRunner run_until(std::function<bool()> stop);
 
-// "scontrol update jobid=7", for messages. Words with blanks or odd bytes are quoted, but not for a
-// shell.
+// Returns the command for messages, such as "scontrol update jobid=7". Words with blanks or unusual
+// bytes are quoted, but not for a shell.
 std::string to_text(const Command& command);
 
 }  // namespace orrery::agent

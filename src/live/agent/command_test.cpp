@@ -17,14 +17,14 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The process has ended, or is a zombie.
+// Returns true if the process has ended or is a zombie.
 bool has_ended(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
   std::string number, name, state;
   return !(file >> number >> name >> state) || state == "Z" || state == "X";
 }
 
-// True if the condition holds within two seconds.
+// Returns true if the condition holds within two seconds.
 template <class Condition>
 bool soon(Condition holds) {
   for (int i = 0; i < 400 && !holds(); ++i) {

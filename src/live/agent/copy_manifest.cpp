@@ -71,7 +71,7 @@ std::string manifest_path_fault(const CopyManifest& manifest) {
   for (const auto& [path, file] : manifest.files) {
     const std::string fault = kept_path_fault(path);
     if (!fault.empty()) {
-      return fmt::format("{}, which names '{}': {}", kManifest, path, fault);
+      return fmt::format("{}: the path '{}' is not allowed: {}", kManifest, path, fault);
     }
   }
   return {};
@@ -81,20 +81,22 @@ std::string difference(const CopyManifest& manifest, const std::map<std::string,
   for (const auto& [path, file] : manifest.files) {
     const auto there = read.find(path);
     if (there == read.end())
-      return fmt::format("{}: its manifest names it and it is not there", path);
+      return fmt::format("{}: the copy's manifest lists this file, but it is missing", path);
     if (there->second.bytes != file.bytes) {
-      return fmt::format("{}: {} bytes, and its manifest says {}", path, there->second.bytes,
-                         file.bytes);
+      return fmt::format("{}: the file has {} bytes, but the copy's manifest says {}", path,
+                         there->second.bytes, file.bytes);
     }
     if (there->second.sha256 != file.sha256) {
-      return fmt::format("{}: its SHA-256 is not that of its manifest", path);
+      return fmt::format("{}: its SHA-256 differs from the one in the copy's manifest", path);
     }
   }
   for (const auto& [path, file] : read) {
-    if (!manifest.files.contains(path)) return fmt::format("{}: its manifest lacks it", path);
+    if (!manifest.files.contains(path)) {
+      return fmt::format("{}: the copy's manifest does not list this file", path);
+    }
   }
   if (manifest.digest != digest_of(read)) {
-    return fmt::format("{}: its digest is not that of its files", kManifest);
+    return fmt::format("{}: its digest does not match the files it lists", kManifest);
   }
   return {};
 }

@@ -1,9 +1,9 @@
 // The manifest `.orrery-copy.json`, which the lifecycle agent writes last when it copies an item:
 // the files with their sizes and SHA-256, when the item was made, and the digest of the item.
 //
-// It may have been changed by others, so its paths are checked like any path, and its entries are
-// compared with the files. The digest of an item is the SHA-256 over "PATH\nBYTES\nSHA256\n" of
-// each file, without marks and manifest, so it is the same at every place.
+// Others may have changed it, so its paths are checked like any path, and its entries are compared
+// with the files. The digest of an item is the SHA-256 over "PATH\nBYTES\nSHA256\n" of each
+// file, without marker files and manifest, so it is the same at every place.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr std::string_view kHold = ".orrery-hold";
 inline constexpr std::uint64_t kTextMax = std::uint64_t{64} << 20;
 
 bool is_mark(const std::string& path);
-// Returns true if the file is neither a mark nor the manifest.
+// Returns true if the file is neither a marker file nor the manifest.
 bool is_content(const KeptFile& file);
 
 struct CopyFile {
@@ -44,13 +44,13 @@ struct CopyManifest {
 // Returns the digest of an item with these files.
 std::string digest_of(const std::map<std::string, CopyFile>& files);
 std::string text_of(const CopyManifest& manifest);
-// Returns nothing if the text is no manifest of this version.
+// Returns nullopt if the text is not a manifest of this version.
 std::optional<CopyManifest> read_manifest(std::string_view text);
 
-// Returns the fault of a path that leads out of the item, or nothing if there is none.
+// Returns what is wrong with a path that leads out of the item, or an empty text.
 std::string manifest_path_fault(const CopyManifest& manifest);
-// Returns how the item, as it was read, differs from its manifest, beginning with the path of the
-// file, or nothing if they agree.
+// Returns how the files that were read differ from the manifest, beginning with the path of the
+// file, or an empty text if they agree.
 std::string difference(const CopyManifest& manifest, const std::map<std::string, CopyFile>& read);
 
 }  // namespace orrery::agent

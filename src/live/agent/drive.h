@@ -1,9 +1,9 @@
-// Runs an agent round after round until it ends or is told to stop.
+// Runs an agent round after round until it ends or is asked to stop.
 //
-// A round that fails is told once and tried again: the system that the agent works on may be away
-// for a while. A journal that cannot be written ends the agent, which does nothing that is not on
-// disk first. A journal that has grown large is cut to what the agent remembers.
-// Waiting and the wish to stop are the caller's, so that tests need no clock.
+// A failed round is reported once and tried again, because the system that the agent works on may
+// be unavailable for a while. If the journal cannot be written, the agent ends, because it does
+// nothing that is not on disk first. A journal that has grown large is reduced to what the agent
+// remembers. The caller provides the waiting and the stop condition, so that tests need no clock.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ inline constexpr std::size_t kJournalBytesMax = std::size_t{16} << 20;
 
 enum class AgentEnd { good, needs_a_person, stopped };
 
-// What a round leads to: the agent's end, or the next round after a while.
+// The result of a round: the agent's end, or how long to wait for the next round.
 struct RoundOutcome {
   std::optional<AgentEnd> end;
   Seconds wait;
@@ -29,18 +29,19 @@ struct RoundOutcome {
 
 struct AgentDrive {
   std::function<Result<RoundOutcome>()> round;
-  Seconds interval;            // between rounds after one that failed; a second at least
+  Seconds interval;            // wait after a failed round; at least a second
   bool ends_on_fault = false;  // --once
-  Journal* journal = nullptr;  // null: nothing is journalled
+  Journal* journal = nullptr;  // null: the agent has no journal
   std::size_t journal_bytes_max = kJournalBytesMax;
-  std::function<std::vector<std::string>()> memory_lines;  // what the journal is cut to
+  std::function<std::vector<std::string>()> memory_lines;  // lines to which the journal is reduced
   std::function<void()> journal_was_cut;                   // may be empty
-  std::function<void(const std::string&)> tell;            // why a round failed
+  std::function<void(const std::string&)> tell;            // reports why a round failed
   std::function<bool()> stopped;
   std::function<void(Seconds)> rest;
 };
 
-// Returns how the agent ended; an error if the journal or, with ends_on_fault, a round failed.
+// Returns how the agent ended. Fails if the journal failed or, with ends_on_fault, if a round
+// failed.
 Result<AgentEnd> drive(const AgentDrive& agent);
 
 }  // namespace orrery::agent

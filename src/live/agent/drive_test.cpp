@@ -9,7 +9,7 @@ namespace {
 
 class Drive : public testing::Test {
  protected:
-  // Rounds that fail with these codes ("" for a good one), then the agent is told to stop.
+  // Runs rounds that fail with these codes ("" for a good one); then the agent is asked to stop.
   Result<AgentEnd> run(const std::vector<std::string>& codes, bool once = false) {
     std::size_t next = 0;
     return drive({.round = [&]() -> Result<RoundOutcome> {
@@ -30,11 +30,11 @@ class Drive : public testing::Test {
   std::vector<Seconds> waits;
 };
 
-TEST_F(Drive, fault_that_lasts_is_told_once_and_tried_again_after_a_second) {
+TEST_F(Drive, lasting_fault_is_reported_once_and_retried_after_a_second) {
   const auto end = run({"slurm.away", "slurm.away", "", "slurm.away"});
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(*end, AgentEnd::stopped);
-  EXPECT_EQ(told.size(), 2u) << "it had come back in between";
+  EXPECT_EQ(told.size(), 2u) << "the system was available in between";
   EXPECT_EQ(waits, (std::vector<Seconds>{seconds(1), seconds(1), seconds(7), seconds(1)}));
 }
 

@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two Prometheus servers, or a person beside one, must not double the load on slurmctld.
+// Two Prometheus servers, or a person besides one, must not double the load on slurmctld.
 constexpr double kShortestLook_s = 1;
-// Metrics of a source that fails are shown for this long, with their age, and then left out.
+// Metrics of a failing source are shown with their age for this long, and are then left out.
 constexpr double kKept_s = 60;
-// A folder of node files has a few per node; a file has a few lines per rank.
+// A folder has a few files per node; a file has a few lines per rank.
 constexpr std::size_t kFilesMax = 20'000;
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kLoggedMax = 5;
@@ -29,7 +29,7 @@ Diagnostic file_fault(const std::string& path, std::string what, std::string fix
           .code = "exporter.file",
           .place = {.file = path},
           .what = std::move(what),
-          .why = "what it measures is left out",
+          .why = "its measurements are left out of the metrics",
           .fix = std::move(fix)};
 }
 
@@ -44,14 +44,14 @@ void append(MetricFamilies& to, MetricFamilies from) {
   }
 }
 
-// Regular files only: a link could lead out of the folder, a pipe would never end.
+// Only regular files: a link could lead out of the folder, and reading a pipe would never end.
 Result<std::vector<std::string>> prom_files(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;
   fs::directory_iterator entries(folder, error);
   if (error) {
     return fail(file_fault(folder, "the folder cannot be read: " + error.message(),
-                           "name a folder that this user may read"));
+                           "name a folder that this user can read"));
   }
   for (; entries != fs::directory_iterator() && paths.size() < kFilesMax;
        entries.increment(error)) {
@@ -104,8 +104,8 @@ Result<MetricFamilies> probe_metrics(std::string_view csv, const ProbeFile& prob
     }
   }
   if (!families.empty()) return families;
-  return fail(file_fault(probe.path, "no figure of a storage probe in it",
-                         "give the file of: orrery probe storage PATH --format csv"));
+  return fail(file_fault(probe.path, "the file holds no results of a storage probe",
+                         "give a file written by: orrery probe storage PATH --format csv"));
 }
 
 Exporter::Exporter(ExporterSetup setup) : setup_(std::move(setup)) {
@@ -145,8 +145,10 @@ Result<MetricFamilies> Exporter::look_node_files(Diagnostics& faults) const {
   for (const std::string& path : *paths) {
     const auto text = setup_.read_file(path);
     if (!text || text->size() > kFileBytesMax) {
-      faults.push_back(file_fault(path, text ? "larger than 1 MiB" : "cannot be read",
-                                  "a node file has a few lines"));
+      faults.push_back(
+          file_fault(path, text ? "the file is larger than 1 MiB" : "the file cannot be read",
+                     "a node file is a small text file in the Prometheus exposition "
+                     "format"));
       continue;
     }
     ParsedMetrics parsed = parse_metrics(*text, path, *known);
@@ -156,7 +158,7 @@ Result<MetricFamilies> Exporter::look_node_files(Diagnostics& faults) const {
   return families;
 }
 
-// One bad probe does not hide the others; none good is a failure.
+// One bad probe file does not hide the others; it is a failure if none is good.
 Result<MetricFamilies> Exporter::look_probes(Diagnostics& faults) const {
   MetricFamilies families;
   for (const ProbeFile& probe : setup_.probes) {
@@ -206,16 +208,17 @@ void Exporter::take(Source& source, Result<MetricFamilies> found, Diagnostics fa
 
 MetricFamilies Exporter::health() const {
   MetricFamily up{.name = "orrery_exporter_source_up",
-                  .help = "1 where the last look at a source was good and in time.",
+                  .help = "1 if the source could be read in time at the last scrape, else 0.",
                   .samples = {}};
-  MetricFamily faults{.name = "orrery_exporter_source_faults",
-                      .help = "Lines and files left out at the last scrape.",
-                      .samples = {}};
+  MetricFamily faults{
+      .name = "orrery_exporter_source_faults",
+      .help = "Lines and files of the source that were left out at the last scrape.",
+      .samples = {}};
   MetricFamily good{.name = "orrery_exporter_source_last_good_timestamp_seconds",
-                    .help = "Unix time at which a source could last be read.",
+                    .help = "Unix time at which the source was last read without failure.",
                     .samples = {}};
   MetricFamily age{.name = "orrery_exporter_source_age_seconds",
-                   .help = "Since the look that a source's metrics are of; none: never read.",
+                   .help = "Age of the source's metrics; absent if the source has never been read.",
                    .samples = {}};
   for (const auto& s : sources_) {
     const bool is_late = s->is_looking || s->is_wanted;
@@ -226,7 +229,7 @@ MetricFamilies Exporter::health() const {
     age.samples.push_back(
         {{{"source", s->name}}, std::max(0.0, setup_.now().base() - s->last_good_s)});
   }
-  // The plan is a source too; it is up if the page has one.
+  // The plan is a source too; it is up if the page contains a plan.
   up.samples.push_back({{{"source", "plan"}}, setup_.plan.empty() ? 0.0 : 1.0});
   return {up,
           faults,
@@ -234,7 +237,7 @@ MetricFamilies Exporter::health() const {
           age,
           {.name = "orrery_exporter_looks_total",
            .type = "counter",
-           .help = "Times that the sources were read.",
+           .help = "Number of times the sources have been read.",
            .samples = {{{}, looks_}}}};
 }
 

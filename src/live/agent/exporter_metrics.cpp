@@ -14,11 +14,11 @@ namespace orrery::agent {
 namespace {
 
 constexpr const char* kMetricTable = "emit/prometheus/metrics.csv";
-// A line of a node file is a name and a few labels; more is a mistake.
+// A line of a node file has a name and a few labels; more is a mistake.
 constexpr std::size_t kLineMax = 8192;
 constexpr std::size_t kLabelsMax = 16;
 
-// A series by its sorted labels, whichever order they came in.
+// Returns a series as text with its labels sorted, so that their order does not matter.
 std::string series_of(std::string_view name, const MetricSample& sample) {
   auto labels = sample.labels;
   std::ranges::sort(labels);
@@ -28,7 +28,7 @@ std::string series_of(std::string_view name, const MetricSample& sample) {
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_char(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
-// One line, eaten from its front.
+// One line that is read from front to back.
 class LineReader {
  public:
   explicit LineReader(std::string_view line) : rest_(trimmed(line)) {}
@@ -88,7 +88,7 @@ bool read_labels(LineReader& in, MetricSample& sample) {
   std::set<std::string> seen;
   while (!in.eat('}')) {
     if (!seen.empty() && !in.eat(',')) return false;
-    if (!seen.empty() && in.eat('}')) return true;  // a comma may stand before the brace
+    if (!seen.empty() && in.eat('}')) return true;  // a comma may precede the closing brace
     const auto name = in.name();
     if (!name || name->starts_with("__") || !in.eat('=')) return false;
     const auto value = in.quoted();
@@ -116,7 +116,7 @@ Diagnostic fault(const std::string& file, int line, std::string what, std::strin
           .code = "exporter.line",
           .place = {.file = file, .line = line, .column = 1},
           .what = std::move(what),
-          .why = "the line is left out; the rest of the file counts",
+          .why = "this line is left out; the rest of the file is used",
           .fix = std::move(fix)};
 }
 
@@ -150,14 +150,15 @@ ParsedMetrics parse_metrics(std::string_view text, const std::string& file,
     if (line.empty() || line.front() == '#') continue;
     auto found = parse_line(line);
     if (!found) {
-      parsed.faults.push_back(fault(file, number, "not a line of the exposition format",
+      parsed.faults.push_back(fault(file, number,
+                                    "this line is not in the Prometheus exposition format",
                                     "write: name{label=\"value\"} 1.5"));
       continue;
     }
     const auto family = std::ranges::find(known, found->name, &MetricFamily::name);
     if (family == known.end()) {
-      parsed.faults.push_back(fault(file, number, "no metric that a node file may give",
-                                    "docs/guide/observe.md lists them"));
+      parsed.faults.push_back(fault(file, number, "a node file may not provide this metric",
+                                    "docs/guide/observe.md lists the metrics that it may provide"));
       continue;
     }
     auto mine = std::ranges::find(parsed.families, found->name, &MetricFamily::name);

@@ -1,7 +1,7 @@
 // Metrics as values, and as the text that Prometheus scrapes (exposition format 0.0.4).
 //
 // A family is a name with its type, its help and its samples. The text is sorted, with HELP and
-// TYPE once per family and labels escaped. Of two samples of one series, the first is written.
+// TYPE once per family and labels escaped. If a series has two samples, only the first is written.
 #pragma once
 
 #include <string>
@@ -28,17 +28,17 @@ using MetricFamilies = std::vector<MetricFamily>;
 
 std::string exposition(MetricFamilies families);
 
-// Reads lines of the same format: `name{label="value"} 1.5`. Skips comments and blank lines. A line
+// Reads lines in the same format: `name{label="value"} 1.5`. Skips comments and blank lines. A line
 // that is not in the format, has a time stamp, or names a metric that is not in `known` is a fault;
-// the rest is kept.
+// the other lines are kept.
 struct ParsedMetrics {
-  MetricFamilies families;  // in the order of the names; type and help are those of `known`
+  MetricFamilies families;  // sorted by name; type and help are those of `known`
   Diagnostics faults;
 };
 ParsedMetrics parse_metrics(std::string_view text, const std::string& file,
                             const MetricFamilies& known);
 
-// Returns the metrics of data/emit/prometheus/metrics.csv whose origin this is, without samples.
+// Returns the metrics of data/emit/prometheus/metrics.csv that have this origin, without samples.
 Result<MetricFamilies> metrics_from(std::string_view origin);
 
 }  // namespace orrery::agent

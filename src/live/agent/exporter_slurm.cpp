@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kNodeFieldCount = 6;
 constexpr std::size_t kJobFieldCount = 10;
-// A running job that started long ago says nothing of today's queue.
+// A running job that started long ago says nothing about today's queue.
 constexpr Seconds kRecent = days(1);
 constexpr std::array<std::string_view, 7> kStates = {"idle",  "mixed", "allocated", "drained",
                                                      "spare", "down",  "other"};
@@ -31,10 +31,11 @@ Diagnostic bad_line(const char* program, std::string_view line) {
           .place = {.file = program},
           .what = "cannot read this line: " + std::string(line.substr(0, 200)),
           .why = "it is left out of the metrics",
-          .fix = "check that the client programs are of Slurm 22.05 or later"};
+          .fix = "check that the Slurm client programs are version 22.05 or later"};
 }
 
-// "mixed+drain*" and the like. A node on its way out is drained, even while its last job runs.
+// Returns the state for texts such as "mixed+drain*". A node that is being drained counts as
+// drained even while its last job runs.
 std::string state_of(std::string_view text, std::string_view reason) {
   const std::string words = lowered(text);
   const auto has = [&words](std::string_view w) { return words.find(w) != std::string::npos; };
@@ -49,8 +50,8 @@ std::string state_of(std::string_view text, std::string_view reason) {
   return words.starts_with("completing") ? "allocated" : "other";
 }
 
-// Lines of whole fields; the rest of a reason with a line break in it is passed over, since it has
-// too few separators to be mistaken.
+// Calls `each` for lines with all fields. If a reason contains a line break, its second line is
+// skipped, because it has too few separators to be mistaken for a row.
 template <class Each>
 void each_line(std::string_view text, std::size_t count, const char* program, Diagnostics& faults,
                const Each& each) {
@@ -116,7 +117,8 @@ void add_head(FamiliesWriter& out, const SlurmLook& look, const std::string& par
   double fitting = 0;
   for (const SlurmNode& n : look.nodes) {
     if (n.partition != partition || head == nullptr) continue;
-    // A job without GPUs needs a node to itself or a part of one; idle is the safe reading.
+    // A job without GPUs may need a whole node or only a part of one; counting only idle nodes is
+    // the safe choice.
     const bool fits =
         head->gpus_per_node > 0 ? n.gpus_free() >= head->gpus_per_node : n.state == "idle";
     fitting += fits ? 1 : 0;
@@ -189,8 +191,9 @@ Result<std::string> answer(const SlurmQuestion& question, std::vector<std::strin
   return fail({.severity = Severity::warning,
                .code = "slurm.failed",
                .place = {.file = command.words.front()},
-               .what = result->timed_out ? "no answer in time"
-                                         : fmt::format("exit code {}", result->exit_code),
+               .what = result->timed_out
+                           ? "there was no answer in time"
+                           : fmt::format("the command ended with exit code {}", result->exit_code),
                .why = std::string(trimmed(result->err).substr(0, 300)),
                .fix = "run it by hand: " + to_text(command)});
 }
@@ -199,7 +202,7 @@ Result<std::string> answer(const SlurmQuestion& question, std::vector<std::strin
 
 int gpus_in(std::string_view gres) {
   std::int64_t gpus = 0;
-  // Commas within parentheses list sockets or indices.
+  // Commas within parentheses separate sockets or indices.
   std::string plain;
   int depth = 0;
   for (const char c : gres) {
@@ -242,7 +245,7 @@ std::vector<SlurmJob> parse_squeue(std::string_view text, Diagnostics& faults) {
     const int count = std::max(1, static_cast<int>(*nodes));
     const int per_node = gpus_in(f[4]);
     const int per_job = gpus_in(f[5]);
-    jobs.push_back({// The first of several partitions that a waiting job may go to.
+    jobs.push_back({// A waiting job may name several partitions; the first one is used.
                     .partition = std::string(split(f[1], ',').front()),
                     .pending = f[2] == "PENDING",
                     .running = f[2] == "RUNNING",

@@ -1,4 +1,4 @@
-// What sinfo and squeue print, as nodes and jobs, and the metrics made of them.
+// The output of sinfo and squeue as nodes and jobs, and the metrics made from it.
 #include "live/agent/exporter_slurm.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ SlurmLook look_of(const std::string& sinfo, const std::string& squeue) {
   return look;
 }
 
-// The values of the page by series, without "orrery_measured_".
+// The values on the page by series, without "orrery_measured_".
 std::map<std::string, std::string> series_of(const SlurmLook& look, double now = kNow) {
   std::map<std::string, std::string> out;
   const std::string page = exposition(slurm_metrics(look, Seconds(now)).value());
@@ -139,7 +139,7 @@ TEST(ExporterSlurm, every_state_of_a_node_counts_as_one_of_seven) {
   EXPECT_EQ(state_of("idle", "spare"), "idle");
 }
 
-// Also on a node that is allocated by its cores. More used than there are leave none.
+// A node may be allocated by its cores only. If more GPUs are used than exist, none are free.
 TEST(ExporterSlurm, gpus_are_free_only_on_usable_nodes) {
   for (const char* state : {"idle", "mixed", "allocated"}) {
     EXPECT_EQ((SlurmNode{.state = state, .gpus = 8, .gpus_used = 3}.gpus_free()), 5) << state;
@@ -174,13 +174,15 @@ TEST(ExporterSlurm, incomplete_line_is_a_fault_and_left_out) {
   EXPECT_THAT(faults, SizeIs(1));
   EXPECT_THAT(parse_squeue("1;p;RUNNING;1;N/A;N/A;1;N/A;N/A\n", faults), IsEmpty());
   EXPECT_THAT(faults, SizeIs(2));
-  EXPECT_THAT(parse_sinfo("n;p;;gpu:8;gpu:0;none;\n", faults), IsEmpty()) << "no state";
-  EXPECT_THAT(parse_sinfo(";p;idle;gpu:8;gpu:0;none;\n", faults), IsEmpty()) << "no name";
+  EXPECT_THAT(parse_sinfo("n;p;;gpu:8;gpu:0;none;\n", faults), IsEmpty())
+      << "the line has no state";
+  EXPECT_THAT(parse_sinfo(";p;idle;gpu:8;gpu:0;none;\n", faults), IsEmpty())
+      << "the line has no name";
   EXPECT_THAT(parse_squeue(";p;RUNNING;1;N/A;N/A;1;N/A;N/A;None;\n", faults), IsEmpty());
   EXPECT_THAT(parse_squeue("1;p;RUNNING;many;N/A;N/A;1;N/A;N/A;None;\n", faults), IsEmpty());
   EXPECT_THAT(faults, SizeIs(6));
   EXPECT_THAT(parse_sinfo("\n   \n", faults), IsEmpty());
-  EXPECT_THAT(faults, SizeIs(6)) << "an empty line is no fault";
+  EXPECT_THAT(faults, SizeIs(6)) << "an empty line is not a fault";
 }
 
 TEST(ExporterSlurm, odd_lines_are_counted_and_the_rest_is_read) {
@@ -212,7 +214,7 @@ TEST(ExporterSlurm, gpus_of_a_job_are_divided_by_its_nodes_and_rounded_up) {
   EXPECT_EQ(per_node("5", "N/A", "gres:gpu:12"), 3);
   EXPECT_EQ(per_node("5", "N/A", "gres:gpu:15"), 3);
   EXPECT_EQ(per_node("5", "N/A", "gres:gpu:16"), 4);
-  EXPECT_EQ(per_node("5", "gres:gpu:2", "gres:gpu:16"), 2) << "GPUs per node go first";
+  EXPECT_EQ(per_node("5", "gres:gpu:2", "gres:gpu:16"), 2) << "GPUs per node take precedence";
   EXPECT_EQ(per_node("0", "N/A", "gres:gpu:4"), 4) << "no nodes yet counts as one";
   EXPECT_EQ(per_node("5", "N/A", "N/A"), 0);
   EXPECT_EQ(per_node("-1", "N/A", "N/A"), -1);
@@ -275,8 +277,8 @@ TEST(ExporterSlurm, head_of_a_queue_has_the_highest_priority_and_is_the_oldest) 
       "5;q;PENDING;1;N/A;N/A;50;2026-11-15T05:00:00;N/A;Resources;\n");
   auto series = series_of(look);
   EXPECT_EQ(series["queue_head_nodes{partition=\"p\"}"], "2") << "job 2 is older than job 1";
-  EXPECT_EQ(series["queue_head_gpus{partition=\"p\"}"], "8") << "two nodes with four each";
-  EXPECT_EQ(series["queue_head_fitting_nodes{partition=\"p\"}"], "2") << "a and b";
+  EXPECT_EQ(series["queue_head_gpus{partition=\"p\"}"], "8") << "two nodes with four GPUs each";
+  EXPECT_EQ(series["queue_head_fitting_nodes{partition=\"p\"}"], "2") << "nodes a and b";
   EXPECT_EQ(series["queue_head_fitting_nodes{partition=\"q\"}"], "1")
       << "without GPUs an idle node fits";
   SlurmLook urgent = look;
@@ -314,7 +316,7 @@ TEST(ExporterSlurm, wait_counts_jobs_that_wait_or_started_within_a_day) {
   job.reason = "Resources";
   EXPECT_EQ(wait(job), 86500);
   job.reason = "Dependency";
-  EXPECT_EQ(wait(job), 0) << "for another job";
+  EXPECT_EQ(wait(job), 0) << "it waits for another job";
 }
 
 TEST(ExporterSlurm, failed_program_is_a_fault_with_what_it_printed) {

@@ -1,5 +1,5 @@
-// The page as Prometheus scrapes it: what each source gives, how long it is kept, and what the page
-// says of sources that fail or hang.
+// The page as Prometheus scrapes it: what each source provides, how long it is kept, and what the
+// page says about sources that fail or hang.
 #include "live/agent/exporter.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ constexpr const char* kSqueue =
     "13;batch;PENDING;1;N/A;gres:gpu:16;300;2026-11-15T05:30:00;N/A;JobHeldUser;\n"
     "14;batch,debug;PENDING;2;N/A;gres:gpu:8;150;2026-11-15T05:40:00;N/A;Priority;\n";
 
-// The value of a series, or "no SERIES".
+// Returns the value of a series, or "no SERIES".
 std::string metric_line(const std::string& page, const std::string& series) {
   const std::size_t at = page.find("\n" + series + " ");
   if (at == std::string::npos) return "no " + series;
@@ -78,13 +78,13 @@ TEST(Exporter, page_shows_a_recorded_cluster) {
   EXPECT_EQ(metric_line(page, "orrery_measured_cluster_gpus{use=\"total\"}"), "48");
   EXPECT_EQ(metric_line(page, "orrery_measured_gpus{partition=\"batch\",use=\"free\"}"), "11");
   EXPECT_EQ(metric_line(page, "orrery_measured_gpus{partition=\"debug\",use=\"free\"}"), "8");
-  // Job 13 asks for more but is held; of the rest, 12 has the highest priority. It needs 16 GPUs
+  // Job 13 asks for more but is held; of the others, 12 has the highest priority. It needs 16 GPUs
   // on two whole nodes, and only one node is free although 11 GPUs are.
   EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_gpus{partition=\"batch\"}"), "16");
   EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_nodes{partition=\"batch\"}"), "2");
   EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_fitting_nodes{partition=\"batch\"}"),
             "1");
-  // Waits: job 11 600 s, 12 so far 600 s, 14 so far 1200 s; the held one does not count.
+  // Waiting times: job 11 600 s, 12 so far 600 s, 14 so far 1200 s; the held job does not count.
   EXPECT_EQ(
       metric_line(page, "orrery_measured_queue_wait_seconds{partition=\"batch\",quantile=\"0.5\"}"),
       "600");
@@ -122,7 +122,7 @@ TEST(Exporter, failed_program_costs_only_its_own_metrics) {
   EXPECT_THAT(logged.front().why, HasSubstr("Unable to contact"));
 }
 
-// Scrapes are answered within the patience, from the last look, with its age.
+// Scrapes are answered within the patience, from the last reading, with its age.
 TEST(Exporter, hanging_program_delays_no_scrape) {
   std::atomic<bool> hangs = false;
   std::atomic<double> now = kNow;
@@ -165,7 +165,7 @@ TEST(Exporter, slurm_is_asked_in_utc_and_at_most_once_a_second) {
   setup.question.conf = "/etc/slurm/x;y.conf";
   Exporter exporter(std::move(setup));
   exporter.page();
-  exporter.page();  // within a second: not asked again
+  exporter.page();  // within a second: the sources are not read again
   ASSERT_THAT(asked, SizeIs(2));
   EXPECT_EQ(asked[0].words.front(), "sinfo");
   EXPECT_THAT(asked[1].environment, ElementsAre(std::pair<std::string, std::string>("TZ", "UTC"),
@@ -173,7 +173,7 @@ TEST(Exporter, slurm_is_asked_in_utc_and_at_most_once_a_second) {
                                                     "SLURM_CONF", "/etc/slurm/x;y.conf")));
 }
 
-// Pages made from node files, at a clock that the test sets.
+// Pages made from node files, with a clock that the test sets.
 class ExporterFiles : public testing::Test {
  protected:
   ExporterSetup setup() {
@@ -232,7 +232,7 @@ TEST_F(ExporterFiles, metrics_of_a_failed_source_are_kept_for_a_minute) {
   std::filesystem::remove_all(folder.path());
   now = kNow + 0.9;
   page = exporter.page();
-  EXPECT_EQ(of("up"), "1") << "at most one look a second";
+  EXPECT_EQ(of("up"), "1") << "at most one reading per second";
   now = kNow + 60;
   page = exporter.page();
   EXPECT_EQ(of("up"), "0");
@@ -243,7 +243,7 @@ TEST_F(ExporterFiles, metrics_of_a_failed_source_are_kept_for_a_minute) {
   now = kNow + 61;
   page = exporter.page();
   EXPECT_EQ(metric_line(page, rank), "no " + rank);
-  now = kNow - 100;  // the clock was set back: looked at again
+  now = kNow - 100;  // the clock was set back, so the sources are read again
   page = exporter.page();
   EXPECT_EQ(metric_line(page, "orrery_exporter_looks_total"), "4");
   EXPECT_EQ(of("age_seconds"), "0");
@@ -257,7 +257,7 @@ TEST_F(ExporterFiles, faults_are_all_counted_and_logged_once_five_at_most) {
   Exporter exporter(setup());
   const std::string page = exporter.page();
   EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 7\n"))
-      << "a file of just a MiB is read";
+      << "a file of exactly 1 MiB is read";
   EXPECT_THAT(logged, testing::ElementsAre(5));
   now += 2;
   exporter.page();
@@ -283,7 +283,7 @@ TEST_F(ExporterFiles, only_plain_prom_files_up_to_a_mebibyte_are_read) {
   EXPECT_THAT(page, HasSubstr("{rank=\"1\"} 2"));
   EXPECT_THAT(page, Not(HasSubstr("rank=\"2\"")));
   EXPECT_THAT(page, Not(HasSubstr("rank=\"3\""))) << "a link could lead anywhere";
-  EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 1\n")) << "the large one";
+  EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 1\n")) << "the large file";
 }
 
 TEST(Exporter, unreadable_lines_of_slurm_are_counted) {
@@ -321,7 +321,7 @@ TEST(ExporterProbe, figures_become_metrics_of_the_tier) {
   EXPECT_FALSE(
       probe_metrics("id,unit,value,low,high,repeats,label\nsequential_read,bytes_per_s,0,0,0,5,x\n",
                     {"hot", "p.csv"}))
-      << "figures are above zero";
+      << "figures must be above zero";
   EXPECT_FALSE(probe_metrics("nothing\n", {"hot", "p.csv"}).has_value());
   EXPECT_EQ(probe_file_of("hot=a/b.csv").path, "a/b.csv");
   EXPECT_EQ(probe_file_of("probes/cold.csv").tier, "cold");

@@ -25,11 +25,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Larger than any device's sector and equal to a page: what O_DIRECT asks of addresses.
+// A page, which is also larger than any device's sector: the alignment that O_DIRECT requires.
 constexpr std::size_t kAlignment = 4096;
-// Latencies kept of one run; beyond it the oldest are written over.
+// Latencies kept per run; beyond this number the oldest are overwritten.
 constexpr std::size_t kLatenciesMax = std::size_t{1} << 19;
-// The clock and the person are asked this often, not at every request of some microseconds.
+// The clock and the stop request are checked once per this many requests, because a request takes
+// only microseconds.
 constexpr std::uint64_t kCheckEvery = 16;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
@@ -50,7 +51,7 @@ struct Freed {
 };
 using Buffer = std::unique_ptr<char, Freed>;
 
-// Bytes that no device compresses away, different in every block.
+// Bytes that no device can compress, different in every block.
 Buffer random_buffer(std::size_t bytes, std::uint64_t seed) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Buffer buffer(static_cast<char*>(std::aligned_alloc(kAlignment, rounded)));
@@ -83,7 +84,7 @@ class Latencies {
   std::size_t count_ = 0;
 };
 
-// Which block comes next, and whether there is one.
+// Decides which block comes next, and whether there is one.
 class Course {
  public:
   Course(const IoPlan& plan, std::string_view name)
@@ -109,10 +110,11 @@ std::uint64_t operations_max(const IoPlan& plan) {
 std::string fault_text(const IoPlan& plan, std::uint64_t offset, long result) {
   const char* verb = plan.write ? "write" : "read";
   if (result >= 0) {
-    return fmt::format("a {} at byte {} gave {} of {} bytes", verb, offset, result,
+    return fmt::format("a {} at byte {} transferred {} of {} bytes", verb, offset, result,
                        plan.block_bytes);
   }
-  return fmt::format("a {} at byte {}: {}", verb, offset, std::strerror(static_cast<int>(-result)));
+  return fmt::format("a {} at byte {} failed: {}", verb, offset,
+                     std::strerror(static_cast<int>(-result)));
 }
 
 // One request in flight.
@@ -125,7 +127,7 @@ struct Slot {
 class Ring {
  public:
   explicit Ring(int depth) {
-    // Answers are taken up where we ask for them and not by interrupting us; kernels before 6.1
+    // Completions are processed when we ask for them, without interrupting us; kernels before 6.1
     // refuse these flags.
     constexpr unsigned kQuiet = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
     status_ = io_uring_queue_init(static_cast<unsigned>(depth), &ring_, kQuiet);
@@ -157,7 +159,7 @@ class RingRun {
 
   IoRun run() {
     if (ring_.status() != 0) {
-      result_.fault = fmt::format("io_uring: {}", std::strerror(-ring_.status()));
+      result_.fault = fmt::format("io_uring failed: {}", std::strerror(-ring_.status()));
       return result_;
     }
     start_ = Clock::now();
@@ -166,7 +168,7 @@ class RingRun {
     while (in_flight_ > 0) {
       const int sent = io_uring_submit_and_wait(ring_.get(), 1);
       if (sent < 0 && sent != -EINTR) {
-        result_.fault = fmt::format("io_uring: {}", std::strerror(-sent));
+        result_.fault = fmt::format("io_uring failed: {}", std::strerror(-sent));
         break;
       }
       take_one();
@@ -194,8 +196,9 @@ class RingRun {
     ++in_flight_;
   }
 
-  // One answer, one new request: taking all that are there and sending as many at once would be
-  // quicker for some devices and slower for others, and the depth would swing. fio does the same.
+  // Takes one completion, so that one new request follows. Taking all completions and sending as
+  // many requests at once would be faster on some devices and slower on others, and the queue depth
+  // would vary. fio does the same.
   void take_one() {
     io_uring_cqe* entry = nullptr;
     if (io_uring_peek_cqe(ring_.get(), &entry) != 0) return;
@@ -235,7 +238,7 @@ class RingRun {
   bool ended_ = false;
 };
 
-// What the threads of one run share.
+// What the threads of a run share.
 struct Crew {
   std::atomic<std::uint64_t> started = 0;
   std::atomic<bool> ended = false;
@@ -311,7 +314,8 @@ IoRun run_io(const IoPlan& plan, IoEngine engine) {
   Buffer buffer = random_buffer(bytes, plan.seed);
   if (!buffer) {
     IoRun failed;
-    failed.fault = fmt::format("no memory for {} blocks of {} bytes", plan.depth, plan.block_bytes);
+    failed.fault = fmt::format("there is not enough memory for {} blocks of {} bytes", plan.depth,
+                               plan.block_bytes);
     return failed;
   }
   if (engine == IoEngine::threads) return run_threads(plan, buffer);

@@ -1,9 +1,9 @@
-// Reads or writes of one block size at one queue depth, for a bounded time: what fio calls a job.
+// Reads or writes of one block size at one queue depth, for a limited time: what fio calls a job.
 //
 // Two engines do the same work: io_uring keeps `depth` requests in flight from one thread; if the
-// kernel forbids it, `depth` threads call pread and pwrite. Sequential work wraps at the end of
-// the span; random work draws uniformly over its blocks from a seeded stream. The clock runs from
-// the first request to the last answer; nothing is flushed here.
+// kernel forbids it, `depth` threads call pread and pwrite. Sequential work wraps around at the end
+// of the span; random work draws blocks uniformly from a seeded stream. The time runs from the
+// first request to the last completion; nothing is flushed here.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,19 @@ namespace orrery::agent {
 enum class IoEngine { io_uring, threads };
 const char* to_text(IoEngine engine);
 
-// Returns whether this kernel allows io_uring; if not, `why` is its answer.
+// Returns whether this kernel allows io_uring; if not, sets `why` to its error.
 bool io_uring_works(std::string& why);
 
 struct IoPlan {
   int file = -1;
   bool write = false;
   bool random = false;
-  std::size_t block_bytes = std::size_t{1} << 20;  // with O_DIRECT a multiple of the sector
+  std::size_t block_bytes = std::size_t{1} << 20;  // with O_DIRECT, a multiple of the sector
   int depth = 8;
-  std::uint64_t span_bytes = 0;  // part of the file, from its start; at least one block
+  std::uint64_t span_bytes = 0;  // part of the file that is used, from its start; at least one
+                                 // block
   double seconds_max = 1;
-  std::uint64_t bytes_max = 0;  // 0: no limit but the time
+  std::uint64_t bytes_max = 0;  // 0: limited only by time
   std::uint64_t seed = 1;
   std::function<bool()> stop = {};
 };
@@ -38,8 +39,8 @@ struct IoRun {
   double seconds = 0;
   double latency_p50_s = 0;
   double latency_p99_s = 0;
-  double cpu_share = 0;  // CPU time of all our threads over the wall clock: 1 is one busy core
-  std::string fault;     // the first request that failed, and why; empty: none
+  double cpu_share = 0;  // CPU time of all our threads divided by wall time: 1 is one busy core
+  std::string fault;     // the first request that failed, and why; empty if none failed
 
   double bytes_per_s() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
   double per_s() const { return seconds > 0 ? static_cast<double>(operations) / seconds : 0; }

@@ -261,8 +261,8 @@ TEST(IoRing, run_closes_what_it_opened) {
   }
 }
 
-// One-second runs of each pattern. On a shared disk a pair of runs differs by about 25 %, so this
-// many bring the mean of the ratios to within 4 %.
+// One-second runs of each pattern. On a shared disk a pair of runs differs by about 25 %; with this
+// many pairs the mean of the ratios is known to within 4 %.
 constexpr int kRounds = 40;
 
 // Raises the priority of this process and its children, so that other processes on the same cores
@@ -319,7 +319,7 @@ double fio_bytes_per_s(const std::string& file, const Pattern& p) {
   return json["jobs"][0][p.write ? "write" : "read"]["bw_bytes"].get<double>();
 }
 
-// In turn, so that other load slows both.
+// Alternating, so that other load slows down both.
 TEST(IoRing, agrees_with_fio_on_the_same_file) {
   if (!std::getenv("ORRERY_FULL")) GTEST_SKIP() << "ORRERY_FULL is not set: fio is not run";
   if (!run_command({.words = {"fio", "--version"}})) GTEST_SKIP() << "fio is not installed";
@@ -329,7 +329,7 @@ TEST(IoRing, agrees_with_fio_on_the_same_file) {
   const TestFolder folder(folder_on_disk());
   const std::string path = folder.at("blocks");
   const OpenFile file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
-  if (!file) GTEST_SKIP() << "no O_DIRECT here";
+  if (!file) GTEST_SKIP() << "this file system has no O_DIRECT";
   constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
   run_io({.file = file.get(),
           .write = true,

@@ -29,11 +29,11 @@ Result<CopyFile> read_file(KeepStore& store, const std::string& id, const KeptFi
   }
   if (file.bytes == 0) return CopyFile{.sha256 = s3::sha256_hex("")};
   auto digest = hashing.finish(file.bytes);
-  if (!digest) return stays(file.path + " changed its length");
+  if (!digest) return stays(file.path + " changed its length while it was read");
   return CopyFile{.bytes = file.bytes, .sha256 = std::move(*digest)};
 }
 
-// "" if the file is as long as its header says.
+// Returns an empty text if the file is as long as its header says.
 Result<std::string> failed_length(KeepStore& store, const KeptItem& item, const KeptFile& file) {
   KeptFile head = file;
   head.bytes = std::min<std::uint64_t>(file.bytes, 8);
@@ -41,11 +41,11 @@ Result<std::string> failed_length(KeepStore& store, const KeptItem& item, const 
   if (!text) return std::unexpected(text.error());
   const auto header = safetensors_header_bytes(*text);
   if (!header) {
-    return fmt::format("{}: no safetensors header of at most {} MB begins it", file.path,
-                       kSafetensorsHeaderMax / 1'000'000);
+    return fmt::format("{}: it does not begin with a safetensors header of at most {} MB",
+                       file.path, kSafetensorsHeaderMax / 1'000'000);
   }
   if (*header + 8 > file.bytes) {
-    return fmt::format("{}: its safetensors header announces {} bytes, and the file has {}",
+    return fmt::format("{}: its safetensors header needs {} bytes, but the file has only {}",
                        file.path, *header + 8, file.bytes);
   }
   head.bytes = 8 + *header;
@@ -54,17 +54,17 @@ Result<std::string> failed_length(KeepStore& store, const KeptItem& item, const 
   const auto bytes = safetensors_bytes(*text);
   if (!bytes) return file.path + ": its safetensors header cannot be read";
   if (*bytes == file.bytes) return std::string();
-  return fmt::format("{}: {} bytes, and its safetensors header says {}", file.path, file.bytes,
-                     *bytes);
+  return fmt::format("{}: the file has {} bytes, but its safetensors header says {}", file.path,
+                     file.bytes, *bytes);
 }
 
 Result<std::string> failed_index(KeepStore& store, const KeptItem& item, const KeptFile& file) {
-  if (file.bytes > kTextMax) return file.path + ": too long for an index";
+  if (file.bytes > kTextMax) return file.path + ": the file is too long to be an index";
   const auto text = read_text(store, item.id, file);
   if (!text) return std::unexpected(text.error());
   const auto missing = missing_shard(*text, item);
   if (!missing) return std::string();
-  return fmt::format("{}: it names {}, which is not there", file.path, *missing);
+  return fmt::format("{}: it lists {}, which is missing", file.path, *missing);
 }
 
 }  // namespace
@@ -118,11 +118,13 @@ Result<std::map<std::string, CopyFile>> read_item(KeepStore& store, const KeptIt
 Result<std::string> failed_check(KeepStore& store, const KeptItem& item,
                                  const std::map<std::string, CopyFile>& read) {
   if (const KeptFile* file = item.file(kManifest)) {
-    if (file->bytes > kTextMax) return fmt::format("{}: too long for a manifest", kManifest);
+    if (file->bytes > kTextMax) {
+      return fmt::format("{}: the file is too long to be a manifest", kManifest);
+    }
     const auto text = read_text(store, item.id, *file);
     if (!text) return std::unexpected(text.error());
     const auto manifest = read_manifest(*text);
-    if (!manifest) return fmt::format("{}: it cannot be read as a manifest", kManifest);
+    if (!manifest) return fmt::format("{}: the file is not a valid manifest", kManifest);
     if (std::string other = difference(*manifest, read); !other.empty()) return other;
   }
   for (const KeptFile& file : item.files) {

@@ -13,20 +13,20 @@
 
 namespace orrery::agent {
 
-// Refuses an action: the item stays as it is.
+// Refuses an action; the item stays unchanged.
 std::unexpected<Diagnostics> stays(std::string what);
 
 // Returns the whole text of a file. Fails if it is longer than `bytes_max`.
 Result<std::string> read_text(KeepStore& store, const std::string& id, const KeptFile& file,
                               std::uint64_t bytes_max = kTextMax);
 
-// Hashes what is read through it. Reading from offset 0 again starts over.
+// Hashes the bytes that are read through it. Reading from offset 0 again starts over.
 class HashingSource {
  public:
   explicit HashingSource(net::BodySource source) : source_(std::move(source)) {}
 
   std::optional<std::size_t> operator()(std::uint64_t offset, std::span<char> into);
-  // Returns nothing if it was not read up to `bytes` without a gap.
+  // Returns nullopt unless the file was read up to `bytes` without a gap.
   std::optional<std::string> finish(std::uint64_t bytes);
 
  private:
@@ -35,11 +35,11 @@ class HashingSource {
   std::uint64_t hashed_ = 0;
 };
 
-// Reads every byte of the item's content, until `stop` returns true between two pieces.
+// Reads every byte of the item's content, unless `stop` returns true between two pieces.
 Result<std::map<std::string, CopyFile>> read_item(KeepStore& store, const KeptItem& item,
                                                   const std::function<bool()>& stop);
 
-// Returns the file that fails a check, and which check, or nothing if all pass. `read` is the
+// Returns the file that fails a check, and which check, or an empty text if all pass. `read` is the
 // result of read_item().
 Result<std::string> failed_check(KeepStore& store, const KeptItem& item,
                                  const std::map<std::string, CopyFile>& read);

@@ -10,13 +10,14 @@
 namespace orrery::agent {
 namespace {
 
-// Keys in the order written, so that a line reads well and equal values give equal bytes.
+// Keys keep the order in which they were written, so that lines are readable and equal values give
+// equal bytes.
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
 constexpr const char* kHeader = R"({"kind":"journal","of":"orrery agent recover","version":1})";
 
-// Text from outside may hold any bytes; a journal line must still be JSON.
+// Text from outside may contain any bytes, but a journal line must be valid JSON.
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -42,7 +43,7 @@ constexpr std::array<const char*, 6> kPhases = {"pending",    "starting", "runni
 
 failure::JobPhase phase_from(const std::string& text) {
   const auto found = std::ranges::find(kPhases, text);
-  if (found == kPhases.end()) throw Json::other_error::create(501, "no such phase", nullptr);
+  if (found == kPhases.end()) throw Json::other_error::create(501, "unknown phase", nullptr);
   return static_cast<failure::JobPhase>(found - kPhases.begin());
 }
 
@@ -78,7 +79,7 @@ constexpr std::array<const char*, 4> kFences = {"none", "under_way", "off", "fai
 
 failure::FenceState fence_from(const std::string& text) {
   const auto found = std::ranges::find(kFences, text);
-  if (found == kFences.end()) throw Json::other_error::create(501, "no such fence", nullptr);
+  if (found == kFences.end()) throw Json::other_error::create(501, "unknown fence", nullptr);
   return static_cast<failure::FenceState>(found - kFences.begin());
 }
 
@@ -105,7 +106,7 @@ failure::NodeView node_from(const Json& json) {
           .fence = fence_from(json.value("fence", "none"))};
 }
 
-// The entries of `now` that differ from `before`, and the names of those that are gone.
+// Writes the entries of `now` that differ from `before`, and the names of entries that are gone.
 template <class View>
 void put_change(Json& json, const std::string& name, const std::vector<View>& before,
                 const std::vector<View>& now, std::string View::* key) {
@@ -163,7 +164,7 @@ failure::RecoveryAction action_from(const Json& json) {
     action.kind = static_cast<failure::ActionKind>(k);
     return action;
   }
-  throw Json::other_error::create(501, "no such action", nullptr);
+  throw Json::other_error::create(501, "unknown action", nullptr);
 }
 
 Json json_of(const failure::NodeMemory& m) {
@@ -264,7 +265,7 @@ failure::RecoveryMemory memory_from(const Json& json) {
   return memory;
 }
 
-// Calls `each` with every line as JSON; what the library throws, in parsing or in `each`, becomes a
+// Calls `each` with every line as JSON. If the library or `each` throws, the exception becomes a
 // Diagnostic at that line.
 template <class Each>
 Diagnostics each_line(std::string_view text, const std::string& file, Each each) {
@@ -278,9 +279,10 @@ Diagnostics each_line(std::string_view text, const std::string& file, Each each)
     } catch (const Json::exception& fault) {
       return {{.code = "journal.line",
                .place = {.file = file, .line = number},
-               .what = "this is no line of a recovery journal",
+               .what = "this is not a line of a recovery journal",
                .why = fault.what(),
-               .fix = "move the file away: the agent starts afresh and forgets the lemon scores"}};
+               .fix = "move the file away; the agent then starts with a new journal and forgets "
+                      "the lemon scores"}};
     }
   }
   return {};
@@ -288,7 +290,7 @@ Diagnostics each_line(std::string_view text, const std::string& file, Each each)
 
 failure::RecoveryEventKind known_kind(const std::string& name) {
   const auto kind = failure::event_kind_from(name);
-  if (!kind) throw Json::other_error::create(501, "no such kind: " + name, nullptr);
+  if (!kind) throw Json::other_error::create(501, "unknown kind: " + name, nullptr);
   return *kind;
 }
 
@@ -384,7 +386,9 @@ Result<std::vector<JournalTick>> replay(std::string_view text, const std::string
       ticks.push_back(std::move(tick));
       return;
     }
-    if (ticks.empty()) throw Json::other_error::create(501, "no look before it", nullptr);
+    if (ticks.empty()) {
+      throw Json::other_error::create(501, "no observation precedes this line", nullptr);
+    }
     if (kind == "act") {
       ticks.back().decision.actions.push_back(action_from(json));
       return;

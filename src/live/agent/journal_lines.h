@@ -19,8 +19,8 @@
 
 namespace orrery::agent {
 
-// The form that Journal::open() checks. Journals of 0.1.0 have no header: they begin with a look or
-// a memory.
+// The form that Journal::open() checks. Journals of 0.1.0 have no header: they begin with an
+// observation or a memory.
 JournalForm recovery_journal(const std::string& file, const failure::RecoveryPolicy& policy);
 
 std::string line_of(const failure::RecoveryEvent& event);
@@ -28,14 +28,14 @@ std::string line_of(const failure::RecoveryAction& action);
 std::string line_of(const failure::RecoveryMemory& memory);
 std::string line_of_change(const failure::ClusterLook& before, const failure::ClusterLook& now);
 
-// `file` is named in messages. Fails at the first invalid line, with its number.
+// `file` is used in messages. Fails at the first invalid line, with its number.
 Result<failure::RecoveryMemory> recall(std::string_view text, const std::string& file,
                                        const failure::RecoveryPolicy& policy);
 
 struct JournalTick {
   failure::ClusterLook view;
   failure::Decision decision;
-  std::vector<failure::RecoveryEvent> tried;  // outcomes of its actions
+  std::vector<failure::RecoveryEvent> tried;  // outcomes of the actions
 };
 Result<std::vector<JournalTick>> replay(std::string_view text, const std::string& file);
 

@@ -70,7 +70,7 @@ failure::RecoveryMemory memory_drawn(Drawn& d) {
                        .stood_in_for = d.name(),
                        .serves_for = d.name()};
   m.nodes[d.name()] = {.failures = 1};
-  // Each flag by itself, so that two cannot be mixed up.
+  // One flag at a time, so that a mix-up of two is noticed.
   using Flag = bool failure::NodeMemory::*;
   for (const Flag flag : {&failure::NodeMemory::out, &failure::NodeMemory::wants_drain,
                           &failure::NodeMemory::lemon, &failure::NodeMemory::fenced,
@@ -150,19 +150,19 @@ TEST(JournalLines, looks_written_as_changes_are_replayed_whole) {
   };
   looks[0] = sorted({.now = d.time(), .controller_since = d.time(), .jobs = jobs, .nodes = nodes});
   looks[1] = looks[0];
-  looks[1].jobs[2].restarts += 1;  // one that changed
+  looks[1].jobs[2].restarts += 1;  // one job changed
   looks[1].nodes[1].down = false;
   looks[2] = looks[1];
-  looks[2].jobs.erase(looks[2].jobs.begin() + 1);  // one that went
+  looks[2].jobs.erase(looks[2].jobs.begin() + 1);  // one job disappeared
   looks[2].nodes.erase(looks[2].nodes.begin());
   looks[3] = looks[2];
-  looks[3].jobs.push_back({.id = "zz-new"});  // one that came
+  looks[3].jobs.push_back({.id = "zz-new"});  // one job appeared
   looks[3].now = d.time();
   looks[4] = looks[0];
   std::string text;
   failure::ClusterLook before;
   for (std::size_t i = 0; i < looks.size(); ++i) {
-    if (i == 4) before = {};  // the journal was cut: the next look is whole
+    if (i == 4) before = {};  // the journal was cut, so the next look is written as a whole
     text += line_of_change(before, looks[i]) + '\n';
     before = looks[i];
     text += line_of(failure::RecoveryAction{.kind = failure::ActionKind::exclude_nodes,
@@ -204,7 +204,7 @@ TEST(JournalLines, invalid_line_is_a_fault_with_its_number) {
     EXPECT_EQ(recalled.error().front().code, "journal.line");
     EXPECT_EQ(recalled.error().front().place.line, 2);
   }
-  EXPECT_FALSE(replay(good, "j")) << "an event before any look";
+  EXPECT_FALSE(replay(good, "j")) << "an event without a preceding observation";
   for (const char* bad : {R"({"kind":"seen","at_s":1,"jobs":[{"id":"1","phase":"asleep"}]})",
                           R"({"kind":"seen","at_s":1,"nodes":[{"name":"n","fence":"odd"}]})"}) {
     EXPECT_FALSE(replay(bad, "j")) << bad;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class JournalTest : public testing::Test {
  protected:
-  // Every line is valid but "bad".
+  // Every line is valid except "bad".
   static JournalForm form() {
     return {.header = "header of a journal",
             .older = {"old:"},
@@ -95,7 +95,7 @@ TEST_F(JournalTest, rewrite_replaces_everything_in_one_step) {
   EXPECT_EQ(journal->size(), 29u);
   EXPECT_FALSE(fs::exists(path_ + ".next"));
   ASSERT_TRUE(journal->rewrite({"header of a journal", "memory"}));
-  EXPECT_EQ(on_disk(), "header of a journal\nmemory\n") << "one header";
+  EXPECT_EQ(on_disk(), "header of a journal\nmemory\n") << "there is only one header";
 }
 
 TEST_F(JournalTest, rewrite_without_lines_keeps_the_header) {
@@ -116,7 +116,7 @@ TEST_F(JournalTest, appending_nothing_writes_nothing) {
 }
 
 // Nothing is created beside it either.
-TEST_F(JournalTest, foreign_file_is_refused_and_left_as_it_was) {
+TEST_F(JournalTest, foreign_file_is_refused_and_left_unchanged) {
   const std::string minified = "{\"one\":" + std::string(100'000, '7') + "}";
   for (const std::string& text :
        {minified, std::string("a diary\nof many lines\nand a torn one"), std::string("{}\n"),

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdio>
-// <jpeglib.h> uses size_t and FILE without including what defines them.
+// <jpeglib.h> uses size_t and FILE without including their headers.
 #include <jpeglib.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kChannels = 3;
 
-// libjpeg ends the process on an error unless it is given another way out.
+// On an error libjpeg ends the process unless it is given an error handler.
 struct ErrorExit {
   jpeg_error_mgr base;
   std::jmp_buf back;
@@ -62,7 +62,7 @@ double thread_cpu_s() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// No C++ object with a destructor lives here: longjmp would step over it.
+// No C++ object with a destructor may be in this function: longjmp would skip it.
 bool decode_rows(jpeg_decompress_struct& state, ErrorExit& errors, std::string_view jpeg,
                  unsigned char* pixels, std::size_t bytes_max) {
   if (setjmp(errors.back)) return false;

@@ -1,9 +1,9 @@
-// JPEG decoding on the CPU: how many images of one size a loader's core turns into pixels.
+// JPEG decoding on the CPU: how many images of one size a data loader's core turns into pixels.
 //
-// The image is made here: gradients, edges and noise at a quality that gives ImageNet's mean size
+// The image is generated: gradients, edges and noise at a quality that gives ImageNet's mean size
 // (500 x 375, about 110 KB), so no data set is needed and the work is the same everywhere. The rate
-// of one core is counted in the thread's own CPU time, so that a busy neighbour does not lower it;
-// the rate of all cores is counted by the clock, since that is what a loader gets.
+// of one core is measured in the thread's own CPU time, so that other load does not lower it. The
+// rate of all cores is measured in wall time, because that is what a loader gets.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct JpegPicture {
 
 // Returns an empty string if the library fails.
 std::string encode_picture(const JpegPicture& picture, std::uint64_t seed);
-// Fills `pixels` with RGB, row by row. Returns false if the bytes are no JPEG.
+// Fills `pixels` with RGB, row by row. Returns false if the bytes are not a JPEG.
 bool decode_picture(std::string_view jpeg, std::vector<unsigned char>& pixels);
 
 struct DecodeRate {

@@ -12,7 +12,7 @@ TEST(JpegDecode, picture_survives_a_round_trip_and_other_bytes_are_refused) {
   std::vector<unsigned char> pixels;
   ASSERT_TRUE(decode_picture(jpeg, pixels));
   EXPECT_EQ(pixels.size(), 64u * 48 * 3);
-  EXPECT_LT(pixels[0], 60);  // red rises from left to right
+  EXPECT_LT(pixels[0], 60);  // red increases from left to right
   EXPECT_GT(pixels[(64u - 1) * 3], 190);
   EXPECT_FALSE(decode_picture("rubbish", pixels));
   EXPECT_FALSE(decode_picture(jpeg.substr(0, 20), pixels));
@@ -45,7 +45,7 @@ TEST(JpegDecode, rate_is_measured_and_can_be_stopped) {
   EXPECT_EQ(measure_decode(jpeg, 1, 60, [] { return true; }).all_per_s, 0) << "stops when asked";
 }
 
-// Each of eight threads decodes 40 pictures: 320 in the time they took.
+// Each of eight threads decodes 40 pictures: 320 in the time that they took.
 TEST(JpegDecode, all_threads_count_and_the_rate_per_core_is_per_core) {
   const std::string jpeg = encode_picture({.width = 64, .height = 48}, 3);
   const auto forty = [] {

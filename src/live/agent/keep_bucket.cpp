@@ -10,11 +10,9 @@
 namespace orrery::agent {
 namespace {
 
-// Objects beyond this go up in parts, which is also what stores ask for from 5 GiB on.
+// Larger objects are uploaded in parts, which stores require from 5 GiB on.
 constexpr std::uint64_t kOnePutMax = std::uint64_t{64} << 20;
 constexpr std::size_t kPartBytes = std::size_t{32} << 20;
-// The first object of a copy: what is there without a manifest was begun by an agent.
-constexpr const char* kBegunMark = ".orrery-copying";
 
 std::unexpected<Diagnostics> bucket_fault(const s3::Error& error) {
   Diagnostic d = s3::to_diagnostic(error);
@@ -30,8 +28,8 @@ std::unexpected<Diagnostics> bad_key(const std::string& key, const std::string& 
   return fail({.code = "lifecycle.bucket", .what = key + ": " + fault});
 }
 
-// Set aside: a small object PREFIX/.orrery-trash/NAME hides the item, whose objects stay where they
-// are. Removing that object brings the item back.
+// To set an item aside, a small object PREFIX/.orrery-trash/NAME hides it; its objects stay in
+// place. Removing that object brings the item back.
 class BucketStore final : public KeepStore {
  public:
   BucketStore(std::shared_ptr<s3::Client> client, std::string prefix, KeepOwner owner,
@@ -77,10 +75,11 @@ class BucketStore final : public KeepStore {
     };
   }
 
-  Result<void> begin(const std::string& id) override {
+  Result<void> begin(const std::string& id, unsigned) override {
     if (const std::string fault = kept_path_fault(id); !fault.empty()) return bad_key(id, fault);
-    if (auto marked = put_small(key_of(id, kBegunMark), owner_.id); !marked) return marked;
-    // In this order: what says whole first, then the rest, then what hides the item.
+    if (auto marked = put_small(begun_key(id), owner_.id); !marked) return marked;
+    // Removed in this order: first the file that marks a copy as complete, then the others, then
+    // the object that hides the item.
     const auto seen = list();
     if (!seen) return std::unexpected(seen.error());
     const auto item = std::ranges::find(seen->items, id, &KeptItem::id);
@@ -103,20 +102,24 @@ class BucketStore final : public KeepStore {
     }
     const std::string key = key_of(id, path);
     if (bytes > kOnePutMax) {
-      // A lease that cannot be renewed ends the upload between two parts.
+      // If the lease cannot be renewed, the upload ends between two parts.
       const auto lost = [this] { return !hold(); };
       const auto put = client_->put_parts(key, bytes, source, kPartBytes, lost);
       if (!put) return bucket_fault(put.error());
       return {};
     }
     const auto body = s3::Body::of(bytes, source);
-    if (!body) return fail({.code = "lifecycle.bucket", .what = key + ": its source ended early"});
+    if (!body) {
+      return fail({.code = "lifecycle.bucket",
+                   .what = key + ": the source ended before all bytes "
+                                 "were read"});
+    }
     const auto put = client_->put(key, *body);
     if (!put) return bucket_fault(put.error());
     return {};
   }
 
-  Result<void> finish(const std::string& id) override { return erase(key_of(id, kBegunMark)); }
+  Result<void> finish(const std::string& id) override { return erase(begun_key(id)); }
   // The objects are listed as begun, and begin() removes them.
   void give_up(const std::string&) override {}
 
@@ -137,7 +140,7 @@ class BucketStore final : public KeepStore {
     }
     if (auto gone = remove_files(aside.item); !gone) return gone;
     if (aside.item.begun) {
-      if (auto gone = erase(key_of(aside.item.id, kBegunMark)); !gone) return gone;
+      if (auto gone = erase(begun_key(aside.item.id)); !gone) return gone;
     }
     return remove_marks(aside.name);
   }
@@ -146,11 +149,15 @@ class BucketStore final : public KeepStore {
   struct Sorted {
     std::map<std::string, KeptItem> items;
     std::vector<KeptFile> beside;
-    std::map<std::string, bool> aside;  // by name: whether its removal has begun
+    std::map<std::string, bool> aside;  // by name; true once purge() has begun
   };
 
   std::string key_of(const std::string& id, const std::string& path) const {
     return prefix_ + (id.empty() ? "" : id + "/") + path;
+  }
+
+  std::string begun_key(const std::string& id) const {
+    return key_of(id, std::string(kBegunMark));
   }
 
   Result<void> put_small(const std::string& key, const std::string& text) {
@@ -164,8 +171,8 @@ class BucketStore final : public KeepStore {
     return {};
   }
 
-  // Every object is looked at once more before it is removed: S3 has no removal by ETag that all
-  // stores know. Between the two requests only an agent that ignores the lease could write it.
+  // Every object is checked again before it is removed, because not all stores support removal by
+  // ETag. Between the two requests only an agent that ignores the lease could write the object.
   Result<void> remove_files(const KeptItem& item) {
     if (!item.odd.empty()) return bad_key(item.id, item.odd);
     const auto goes_first = [](const KeptFile& file) { return file.path == ".orrery-copy.json"; };
@@ -180,7 +187,7 @@ class BucketStore final : public KeepStore {
       const bool has_etag = !file.stamp.starts_with('.');
       if (head->bytes != file.bytes ||
           (has_etag && stamp_of(head->etag, file.bytes) != file.stamp)) {
-        return bad_key(key, "it is another object than the one that was listed");
+        return bad_key(key, "the object was replaced since it was listed");
       }
       if (auto gone = erase(key); !gone) return gone;
     }
@@ -199,7 +206,7 @@ class BucketStore final : public KeepStore {
     for (const KeptAside& aside : seen->aside) {
       if (aside.item.id == item.id && aside.item.files == item.files) return {};
     }
-    return bad_key(prefix_ + item.id, "it changed since it was looked at");
+    return bad_key(prefix_ + item.id, "it changed since it was last checked");
   }
 
   void place(const s3::Entry& entry, Sorted& sorted) const {

@@ -1,4 +1,4 @@
-// A bucket as a place: what it shows, how a copy and a removal appear, and its faults.
+// A bucket as a place: what it lists, how copies and removals become visible, and its faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ class KeepBucket : public testing::Test {
 };
 
 TEST_F(KeepBucket, items_lie_below_the_prefix_and_are_begun_until_finished) {
-  ASSERT_TRUE(store->begin("step-2"));
+  ASSERT_TRUE(store->begin("step-2", 0755));
   EXPECT_TRUE(first().files.empty());
   ASSERT_TRUE(put("step-2", "b/x", "deep"));
   ASSERT_TRUE(put("step-2", "a", "aa"));
@@ -35,9 +35,16 @@ TEST_F(KeepBucket, items_lie_below_the_prefix_and_are_begun_until_finished) {
   EXPECT_FALSE(first().begun);
   EXPECT_TRUE(bucket.objects.contains("run/step-2/b/x"));
   bucket.objects["run/latest.txt"] = "2";
-  bucket.objects["run/step-3/"] = "";  // some tools put such an object for a folder
+  bucket.objects["run/step-3/"] = "";  // some tools create such an object for a folder
   EXPECT_THAT(names_in(*store), ElementsAre("step-2:a", "step-2:b/x", "latest.txt"));
   EXPECT_EQ(read_back(*store, "step-2", "b/x"), "deep");
+}
+
+// Another agent's place below the prefix is none of ours.
+TEST_F(KeepBucket, item_that_holds_a_place_is_odd) {
+  bucket.objects["run/cold/.orrery-lease/0000000001"] = "host h\n";
+  bucket.objects["run/cold/step-1/model.safetensors.index.json"] = "{}";
+  EXPECT_THAT(first().odd, HasSubstr("place of its own"));
 }
 
 TEST_F(KeepBucket, stamp_changes_with_the_bytes) {
@@ -56,7 +63,7 @@ TEST_F(KeepBucket, object_that_became_shorter_is_not_read_as_the_whole) {
   EXPECT_FALSE((*longer)(0, piece));
 }
 
-// One object hides the item. The item's own objects stay where they are.
+// One object hides the item. The item's own objects stay in place.
 TEST_F(KeepBucket, item_set_aside_is_hidden_and_comes_back_with_the_hiding_object) {
   ASSERT_TRUE(put_item(*store, "step-2", {{"a", "aa"}, {"b/x", "deep"}}));
   const KeptItem item = first();
@@ -98,7 +105,7 @@ TEST_F(KeepBucket, faults_have_the_code_of_the_bucket) {
       },
       "run/");
   EXPECT_EQ(code_of(refusing->list()), "lifecycle.bucket");
-  EXPECT_EQ(code_of(refusing->begin("s-1")), "lifecycle.bucket");
+  EXPECT_EQ(code_of(refusing->begin("s-1", 0755)), "lifecycle.bucket");
   EXPECT_EQ(code_of(put_file(*refusing, "s-1", "a", "x")), "lifecycle.bucket");
   EXPECT_EQ(
       code_of(refusing->write("s-1", "large", (std::uint64_t{64} << 20) + 1, net::source_of("x"))),
@@ -111,7 +118,7 @@ TEST_F(KeepBucket, faults_have_the_code_of_the_bucket) {
   }
 }
 
-// Two pages, out of order.
+// Two pages, in the wrong order.
 TEST(KeepBucketPages, listing_joins_its_pages_and_sorts_them) {
   std::vector<std::string> asked;
   const auto store = bucket_that(

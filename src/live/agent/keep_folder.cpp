@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ std::unexpected<Diagnostics> folder_fault(std::string what) {
   return fail({.code = "lifecycle.folder", .what = std::move(what)});
 }
 
-// A fault of files/, as this room's.
+// Turns a fault of files/ into one with this room's code.
 std::unexpected<Diagnostics> folder_fault(Diagnostics all) {
   for (Diagnostic& d : all) d.code = "lifecycle.folder";
   return std::unexpected(std::move(all));
@@ -44,17 +45,16 @@ KeptFile kept_file(const files::TreeFile& file) {
 }
 
 KeptItem kept_item(const std::string& id, const files::Tree& tree) {
-  KeptItem item{.id = id};
+  KeptItem item{.id = id, .mode = tree.mode};
   for (const files::TreeFile& file : tree.files) item.files.push_back(kept_file(file));
   if (!tree.odd.empty()) item.odd = tree.odd.front().path + ": " + tree.odd.front().what;
-  if (item.file(files::kLockName)) {
-    item.odd = std::string(files::kLockName) + ": this folder is a place of its own";
-  }
-  for (const KeptFile& file : item.files) {
-    if (const std::string fault = kept_path_fault(file.path); !fault.empty()) {
-      item.odd = file.path + ": " + fault;
+  const auto look_at = [&item](const std::string& path) {
+    if (const std::string fault = kept_path_fault(path); !fault.empty()) {
+      item.odd = path + ": " + fault;
     }
-  }
+  };
+  for (const std::string& path : tree.folders) look_at(path);
+  for (const KeptFile& file : item.files) look_at(file.path);
   if (const std::string fault = kept_path_fault(id); !fault.empty()) item.odd = fault;
   return item;
 }
@@ -65,7 +65,9 @@ Result<void> write_pieces(int file, const std::string& path, std::uint64_t bytes
   std::uint64_t done = 0;
   while (done < bytes) {
     const auto got = source(done, piece);
-    if (!got || *got == 0) return folder_fault(path + ": its source ended early");
+    if (!got || *got == 0) {
+      return folder_fault(path + ": the source ended before all bytes were read");
+    }
     for (std::size_t put = 0; put < *got;) {
       const ssize_t wrote = ::write(file, piece.data() + put, *got - put);
       if (wrote < 0 && errno == EINTR) continue;
@@ -89,22 +91,21 @@ class FolderStore final : public KeepStore {
     if (lock_) {
       const auto now = folder->id(), then = folder_->id();
       if (!now || !then || *now != *then) {
-        return folder_fault(path_ + ": it is another folder than when the agent took it; " +
+        return folder_fault(path_ + ": this is no longer the folder that the agent locked; " +
                             "a file system may have been mounted or unmounted");
       }
       if (lock_->holds(*folder_)) return {};
       return folder_fault(path_ + ": the agent's lock file " + files::kLockName +
-                          " was removed or replaced; stop the agent and start it again");
+                          " was removed or replaced; restart the agent");
     }
     auto lock = files::FolderLock::take(*folder, text_of(owner_));
     if (!lock && lock.error().front().code == "files.locked") {
       return fail(
           {.code = "lifecycle.busy",
            .place = {.file = path_},
-           .what = "another agent works on this place: " + told_of_owner(lock.error().front().what),
-           .why = "two agents with rules of their own could each remove the copy that the "
-                  "other relies on",
-           .fix = "stop that agent, or let one agent keep both sets of places"});
+           .what = "another agent uses this place: " + told_of_owner(lock.error().front().what),
+           .why = "with different rules, each agent could remove the copy that the other relies on",
+           .fix = "stop that agent, or let one agent manage both sets of places"});
     }
     if (!lock) return folder_fault(std::move(lock.error()));
     folder_.emplace(std::move(*folder));
@@ -119,7 +120,7 @@ class FolderStore final : public KeepStore {
   Result<KeptListing> list() override {
     KeptListing listing;
     std::error_code error;
-    // Not there yet is empty; not to be seen is a fault.
+    // A folder that does not exist yet is empty; one that cannot be examined is a fault.
     if (!lock_ && !std::filesystem::exists(path_, error)) {
       if (error) return folder_fault(path_ + ": " + error.message());
       return listing;
@@ -155,11 +156,18 @@ class FolderStore final : public KeepStore {
     };
   }
 
-  Result<void> begin(const std::string& id) override {
+  Result<void> begin(const std::string& id, unsigned mode) override {
     const auto incoming = own_folder(kIncomingFolder);
     if (!incoming) return folder_fault(incoming.error());
     if (auto cleared = clear(*incoming, id); !cleared) return cleared;
-    return as_folder_fault(incoming->below(id, true));
+    const auto item = incoming->below(id, true);
+    if (!item) return folder_fault(item.error());
+    // What only its owner could read stays so: the folder that is made is narrowed, never widened.
+    struct stat made{};
+    const bool is_narrow = ::fstat(item->get(), &made) == 0 &&
+                           ::fchmod(item->get(), made.st_mode & (mode | S_IRWXU)) == 0;
+    if (!is_narrow) return folder_fault(failed(item->path(), "chmod"));
+    return {};
   }
 
   Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
@@ -191,12 +199,14 @@ class FolderStore final : public KeepStore {
     const auto trash = own_folder(kAsideFolder);
     if (!trash) return folder_fault(trash.error());
     if (auto moved = root->move(item.id, *trash, name); !moved) return folder_fault(moved.error());
-    // Checked again in the trash, where only the agent writes, in case the item changed before the
-    // move.
+    // Checked again in the trash, where only the agent writes, in case the item changed before it
+    // was moved.
     const auto tree = files::walk(*trash, name);
     if (tree && kept_item(item.id, *tree).files == item.files && tree->odd.empty()) return {};
     (void)trash->move(name, *root, item.id);
-    return folder_fault(root->path() + '/' + item.id + ": it changed while it was set aside");
+    return folder_fault(root->path() + '/' + item.id +
+                        ": it changed while it was being moved to "
+                        "the trash");
   }
 
   Result<void> purge(const KeptAside& aside) override {
@@ -212,13 +222,15 @@ class FolderStore final : public KeepStore {
     if (!tree) return folder_fault(tree.error());
     if (!aside.is_going && kept_item(aside.item.id, *tree).files != aside.item.files) {
       (void)trash->move(going, *trash, aside.name);
-      return folder_fault(trash->path() + '/' + aside.name + ": it changed since it was looked at");
+      return folder_fault(trash->path() + '/' + aside.name +
+                          ": it changed since it was last "
+                          "checked");
     }
     return as_folder_fault(files::remove(*trash, going, *tree));
   }
 
  private:
-  // The place's folder: the one that is locked, or as its path says now.
+  // Returns the place's folder: the locked one, or else the one that its path leads to now.
   Result<files::Folder> opened(bool make) const {
     if (folder_) return folder_->itself();
     return files::Folder::open(path_, make);
@@ -241,7 +253,7 @@ class FolderStore final : public KeepStore {
     return as_folder_fault(files::remove(incoming, id, *tree));
   }
 
-  // Returns nothing if it is gone by now; odd if it cannot be examined.
+  // Returns nullopt if the item no longer exists; it is odd if it cannot be examined.
   static Result<std::optional<KeptItem>> item_at(const files::Folder& folder,
                                                  const std::string& id) {
     const auto tree = files::walk(folder, id);

@@ -1,4 +1,4 @@
-// A folder as a place: what it shows, how a copy and a removal appear, and its faults.
+// A folder as a place: what it lists, how copies and removals become visible, and its faults.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(KeepFolder, items_are_listed_sorted_and_stamps_change_with_the_bytes) {
               ElementsAre("step-10:a", "step-2:a", "step-2:b/deep/x", "latest.txt"));
   EXPECT_EQ(read_back(*store, "step-2", "b/deep/x"), "deep");
   EXPECT_EQ(read_back(*store, "step-10", "a"), std::string(3 << 20, 'l'));
-  // The stamp changes though the number of bytes does not.
+  // The stamp changes although the number of bytes does not.
   const auto stamp = [&] { return store->list()->items.back().file("b/deep/x")->stamp; };
   const std::string before = stamp();
   EXPECT_EQ(stamp(), before);
@@ -83,6 +83,62 @@ TEST(KeepFolder, linked_folder_is_no_item_and_a_linked_file_makes_an_item_odd) {
   EXPECT_THAT(listing->items[0].odd, testing::StartsWith("b.bin: "));
 }
 
+// A place inside an item would go with it, and an agent's own names would be taken for data.
+TEST(KeepFolder, item_that_holds_a_place_or_a_name_of_the_agent_is_odd) {
+  const TestFolder folder;
+  const char* const names[] = {"x/cold/.orrery-lock",      ".orrery-lock",
+                               "x/.orrery-trash/i.T1/a",   "x/y/.orrery-incoming/i/a",
+                               "x/.orrery-lease/00000001", "x/.orrery-part",
+                               ".orrery-copying"};
+  for (const char* name : names) {
+    fs::remove_all(folder.at("run"));
+    folder.write("run/step-1/model.safetensors.index.json", "{}");
+    folder.write(std::string("run/step-1/") + name, "x");
+    const auto listing = folder_store(folder.at("run"))->list();
+    ASSERT_TRUE(listing);
+    EXPECT_NE(listing->items.at(0).odd, "") << name;
+  }
+  fs::remove_all(folder.at("run"));
+  fs::create_directories(folder.at("run/step-1/x/.orrery-trash"));
+  folder.write("run/step-1/a", "x");
+  EXPECT_THAT(folder_store(folder.at("run"))->list()->items.at(0).odd, HasSubstr("place"));
+}
+
+TEST(KeepFolder, copy_of_a_private_item_is_private) {
+  const TestFolder folder;
+  const auto mode_of = [&](const std::string& path) {
+    struct stat s{};
+    EXPECT_EQ(::stat(folder.at(path).c_str(), &s), 0) << path;
+    return s.st_mode & 0777;
+  };
+  folder.write("hot/step-1/a", "secret");
+  folder.write("hot/step-1/b", "open");
+  const auto hot = folder_store(folder.at("hot"));
+  const auto cold = folder_store(folder.at("cold"));
+  const auto copied = [&] {
+    fs::remove_all(folder.at("cold"));
+    EXPECT_TRUE(cold->begin("step-1", hot->list()->items.at(0).mode));
+    EXPECT_TRUE(put_file(*cold, "step-1", "a", "secret"));
+    EXPECT_TRUE(cold->finish("step-1"));
+    return mode_of("cold/step-1");
+  };
+  const mode_t before = ::umask(022);
+  ::chmod(folder.at("hot/step-1").c_str(), 0755);
+  ::chmod(folder.at("hot/step-1/a").c_str(), 0644);
+  EXPECT_EQ(copied(), 0755U);
+  ::chmod(folder.at("hot/step-1/a").c_str(), 0640);
+  EXPECT_EQ(copied(), 0750U);
+  ::chmod(folder.at("hot/step-1/a").c_str(), 0600);
+  EXPECT_EQ(copied(), 0700U);
+  ::chmod(folder.at("hot/step-1/a").c_str(), 0666);
+  ::chmod(folder.at("hot/step-1").c_str(), 0700);
+  EXPECT_EQ(copied(), 0700U);
+  ::umask(077);
+  ::chmod(folder.at("hot/step-1").c_str(), 0777);
+  EXPECT_EQ(copied(), 0700U) << "never wider than the umask";
+  ::umask(before);
+}
+
 // A missing parent may be a file system that is not mounted.
 TEST(KeepFolder, folder_is_created_only_below_an_existing_one) {
   const TestFolder folder;
@@ -96,11 +152,11 @@ TEST(KeepFolder, folder_is_created_only_below_an_existing_one) {
 TEST(KeepFolder, copy_appears_whole_and_never_replaces_an_item) {
   const TestFolder folder;
   const auto store = folder_store(folder.at("run"));
-  ASSERT_TRUE(store->begin("step-1"));
+  ASSERT_TRUE(store->begin("step-1", 0755));
   ASSERT_TRUE(put_file(*store, "step-1", "sub/a", "old"));
   EXPECT_THAT(names_in(*store), ElementsAre());
   // Killed here, it starts over.
-  ASSERT_TRUE(store->begin("step-1"));
+  ASSERT_TRUE(store->begin("step-1", 0755));
   ASSERT_TRUE(put_file(*store, "step-1", "b", "new"));
   EXPECT_FALSE(store->write("step-1", "c", 10, net::source_of("short")));
   ASSERT_TRUE(store->finish("step-1"));
@@ -123,12 +179,12 @@ TEST(KeepFolder, item_set_aside_can_be_moved_back_by_hand_or_purged) {
   EXPECT_EQ(listing->aside[0].item, item);
   std::filesystem::rename(folder.at("run/.orrery-trash/step-1.T1"), folder.at("run/step-1"));
   EXPECT_EQ(store->list()->items.front(), item);
-  // An item that has changed stays where it is.
+  // An item that has changed stays in place.
   folder.write("run/step-1/a", "changed");
   EXPECT_FALSE(store->set_aside(item, "step-1.T2"));
   ASSERT_EQ(store->list()->items.size(), 1U);
   ASSERT_TRUE(store->set_aside(store->list()->items.front(), "step-1.T3"));
-  // So does one that changed in the trash.
+  // An item that changed in the trash also stays.
   KeptAside aside = store->list()->aside.front();
   folder.write("run/.orrery-trash/step-1.T3/more", "z");
   EXPECT_FALSE(store->purge(aside));
@@ -152,7 +208,7 @@ TEST(KeepFolder, folder_that_cannot_be_listed_is_a_fault) {
 TEST(KeepFolder, file_that_cannot_be_read_or_written_is_a_fault_with_its_path) {
   const TestFolder folder;
   const auto store = folder_store(folder.at("run"));
-  ASSERT_TRUE(store->begin("s-1"));
+  ASSERT_TRUE(store->begin("s-1", 0755));
   ASSERT_TRUE(put_file(*store, "s-1", "file", "x"));
   ASSERT_TRUE(put_file(*store, "s-1", "folder/below", "x"));
   folder.write("run/s-1/folder/x", "x");
@@ -168,11 +224,11 @@ TEST(KeepFolder, file_that_cannot_be_read_or_written_is_a_fault_with_its_path) {
   fault(store->read("s-1", {.path = "folder"}), folder.at("run/s-1/folder"));
 }
 
-// No file may grow beyond ten bytes: the disk is full.
+// No file may grow beyond ten bytes, as if the disk were full.
 TEST(KeepFolder, full_disk_is_a_fault_and_leaves_no_part_of_the_file) {
   const TestFolder folder;
   const auto store = folder_store(folder.at("run"));
-  ASSERT_TRUE(store->begin("s-1"));
+  ASSERT_TRUE(store->begin("s-1", 0755));
   rlimit before = {};
   ::getrlimit(RLIMIT_FSIZE, &before);
   rlimit ten = before;

@@ -10,7 +10,8 @@
 namespace orrery::agent {
 namespace {
 
-// Numbers that stay behind the highest, so that a late writer of an old one is refused.
+// Number of old lease objects kept below the highest, so that a late write of an old number is
+// refused.
 constexpr std::uint64_t kNumbersKept = 4;
 
 std::unexpected<Diagnostics> lease_fault(const s3::Error& error) {
@@ -36,10 +37,9 @@ std::unexpected<Diagnostics> BucketLease::busy(const Found& found, const char* c
   return fail(
       {.code = code,
        .place = {.file = "s3://" + client_->config().bucket + '/' + folder_},
-       .what = "another agent holds this place: " + told_of_owner(found.owner),
-       .why = "two agents with rules of their own could each remove the copy that the other "
-              "relies on",
-       .fix = fmt::format("stop that agent; one that was killed loses the place after {:.0f} s",
+       .what = "another agent uses this place: " + told_of_owner(found.owner),
+       .why = "with different rules, each agent could remove the copy that the other relies on",
+       .fix = fmt::format("stop that agent; if it was killed, its lease expires after {:.0f} s",
                           kLeaseLasts.base())});
 }
 
@@ -60,7 +60,8 @@ Result<BucketLease::Found> BucketLease::find() {
   } while (!token.empty());
   if (found.number == 0) return found;
   const auto object = client_->get(key_of(found.number));
-  // Gone since it was listed: watched like that of somebody who does not say who it is.
+  // The object was removed since it was listed: the lease is watched as if its owner had left no
+  // details.
   if (!object && object.error().fault == s3::Fault::absent) return found;
   if (!object) return lease_fault(object.error());
   found.owner = object->bytes;
@@ -84,7 +85,8 @@ Result<void> BucketLease::renew() {
     const auto found = find();
     return busy(found.value_or(Found{}), "lifecycle.busy");
   }
-  // Still ours for a while; longer than half of it, another may be about to take it.
+  // The lease is still ours for a while. After half of its duration, another agent may be about to
+  // take it.
   if (up_() - renewed_ < kLeaseLasts / 2) return {};
   is_held_ = false;
   return lease_fault(put.error());
@@ -106,7 +108,7 @@ Result<void> BucketLease::take() {
   const std::uint64_t next = found->number + 1;
   const auto put = client_->put_new(key_of(next), s3::Body::of(text_of(owner_)));
   if (!put && put.error().fault != s3::Fault::precondition) return lease_fault(put.error());
-  // Whatever the answer was: ours is the highest, or it is not ours.
+  // Whatever the answer was, the lease is ours only if our number is the highest.
   const auto after = find();
   if (!after) return std::unexpected(after.error());
   if (!put || after->number != next || id_of_owner(after->owner) != owner_.id) {
@@ -127,11 +129,12 @@ Result<void> BucketLease::check_conditions() {
   if (!again && again.error().fault != s3::Fault::precondition) return lease_fault(again.error());
   if (again) {
     (void)client_->remove(key_of(number_));
-    return fail({.code = "lifecycle.bucket",
-                 .place = {.file = "s3://" + client_->config().bucket + '/' + folder_},
-                 .what = "the store ignores If-None-Match: it wrote over an object that was there",
-                 .why = "without it two agents could not see each other",
-                 .fix = "use a store with conditional writes, or a folder as the place"});
+    return fail(
+        {.code = "lifecycle.bucket",
+         .place = {.file = "s3://" + client_->config().bucket + '/' + folder_},
+         .what = "the store ignores If-None-Match: it overwrote an existing object",
+         .why = "without conditional writes two agents cannot detect each other",
+         .fix = "use a store that supports conditional writes, or use a folder as the place"});
   }
   is_checked_ = true;
   return {};
@@ -140,7 +143,7 @@ Result<void> BucketLease::check_conditions() {
 void BucketLease::release() {
   if (!is_held_) return;
   is_held_ = false;
-  // The highest last: until then it counts.
+  // The highest number is removed last, because it counts until then.
   const std::uint64_t first = number_ > kNumbersKept ? number_ - kNumbersKept : 1;
   for (std::uint64_t number = first; number <= number_; ++number) {
     (void)client_->remove(key_of(number));

@@ -36,14 +36,15 @@ class BucketLease {
               std::function<Seconds()> up);
 
   // Takes or renews the lease. Fails with "lifecycle.lease" while it watches another owner's lease
-  // (call again), "lifecycle.busy" if that owner is alive, "lifecycle.bucket" if the store failed.
+  // (call again), with "lifecycle.busy" if that owner is alive, and with "lifecycle.bucket" if the
+  // store failed.
   Result<void> hold();
   void release();
 
  private:
   struct Found {
     std::uint64_t number = 0;
-    std::string owner;  // its text
+    std::string owner;  // text of the lease object
 
     bool operator==(const Found&) const = default;
   };

@@ -1,5 +1,5 @@
-// The lease of a bucket place: one agent at a time, whatever is killed and whatever the clocks
-// show.
+// The lease of a bucket place: one agent at a time, whichever process is killed and whatever the
+// clocks show.
 #include "live/agent/keep_lease.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST_F(KeepLease, second_agent_learns_who_the_first_is) {
   EXPECT_EQ(code(held), "lifecycle.lease") << "the first may have been killed";
   EXPECT_THAT(held.error().front().what,
               testing::AllOf(HasSubstr("host-one"), HasSubstr("7"), HasSubstr("/j")));
-  // The first renews: now it is known to be alive.
+  // The first agent renews its lease, so it is known to be alive.
   up += kLeaseRenew;
   EXPECT_EQ(code(first.hold()), "held");
   EXPECT_EQ(code(second.hold()), "lifecycle.busy");
@@ -49,7 +49,7 @@ TEST_F(KeepLease, lease_of_a_killed_agent_is_taken_over_after_it_has_expired) {
   EXPECT_EQ(code(second.hold()), "lifecycle.lease");
   up += seconds(1);
   EXPECT_EQ(code(second.hold()), "held");
-  // The same journal on the same boot is the same agent: no wait.
+  // The same journal on the same boot is the same agent, so there is no wait.
   EXPECT_EQ(code(lease("two").hold()), "held");
 }
 

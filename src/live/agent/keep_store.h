@@ -38,7 +38,7 @@ struct KeptFile {
   std::string path;  // below the item, with '/' between its parts
   std::uint64_t bytes = 0;
   std::string stamp;
-  Seconds written;  // 0: not known
+  Seconds written;  // 0: unknown
 
   bool operator==(const KeptFile&) const = default;
 };
@@ -48,6 +48,7 @@ struct KeptItem {
   std::vector<KeptFile> files;  // sorted by path
   std::string odd = {};         // "sub/link: it is a symbolic link"; empty: not odd
   bool begun = false;           // an unfinished copy by an agent
+  unsigned mode = 0755;         // rights of its folder, at most those that all its files give
 
   bool operator==(const KeptItem&) const = default;
 
@@ -62,19 +63,20 @@ struct KeptAside {
 
 struct KeptListing {
   std::vector<KeptItem> items;        // sorted by id
-  std::vector<KeptFile> beside;       // files beside the items: the tracker of a trainer
+  std::vector<KeptFile> beside;       // files next to the items, such as a trainer's tracker
   std::vector<KeptAside> aside = {};  // sorted by name
 };
 
-// The agent that works on a place, as its lock or lease names it. Without an id nothing is locked.
+// The agent that uses a place, as its lock or lease names it. Without an id nothing is locked.
 struct KeepOwner {
-  std::string id;  // differs between any two journals on any machines
+  std::string id;  // different for any two journals on any machines
   std::string host;
   std::int64_t process = 0;
   std::string journal;
 };
 std::string text_of(const KeepOwner& owner);
-// Returns "host H, process P, journal J" for the text of a lock or lease, safe to show.
+// Returns "host H, process P, journal J" for the text of a lock or lease, with control characters
+// escaped.
 std::string told_of_owner(std::string_view text);
 // Returns the id in the text of a lock or lease.
 std::string id_of_owner(std::string_view text);
@@ -83,39 +85,43 @@ class KeepStore {
  public:
   virtual ~KeepStore() = default;
   virtual Result<void> hold() = 0;
-  // Releases what hold() took if it does not end with the process.
+  // Releases what hold() took, unless that ends with the process anyway.
   virtual void release() = 0;
   virtual Result<KeptListing> list() = 0;
-  // An empty id means a file beside the items. The source may be read more than once.
+  // An empty id means a file next to the items. The source may be read more than once.
   virtual Result<net::BodySource> read(const std::string& id, const KeptFile& file) = 0;
-  // Removes what an earlier attempt left, and in a bucket what is in the way.
-  virtual Result<void> begin(const std::string& id) = 0;
+  // Removes what an earlier attempt left and, in a bucket, other objects in the way. `mode` is that
+  // of the copied item: a folder gives its group and others no more rights.
+  virtual Result<void> begin(const std::string& id, unsigned mode) = 0;
   virtual Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
                              const net::BodySource& source) = 0;
   virtual Result<void> finish(const std::string& id) = 0;
-  // Frees the space of a copy that failed.
+  // Frees the space of a failed copy.
   virtual void give_up(const std::string& id) = 0;
-  // Fails and leaves the item if it is no longer as it was listed.
+  // Fails and leaves the item if it has changed since it was listed.
   virtual Result<void> set_aside(const KeptItem& item, const std::string& name) = 0;
   virtual Result<void> purge(const KeptAside& aside) = 0;
 };
 
-// Names that the agent uses beside the items. No item's name begins with the prefix.
+// Names that the agent uses next to the items. No item's name begins with the prefix.
 inline constexpr std::string_view kOwnPrefix = ".orrery-";
 inline constexpr std::string_view kAsideFolder = ".orrery-trash";
 inline constexpr std::string_view kIncomingFolder = ".orrery-incoming";
 inline constexpr std::string_view kLeaseFolder = ".orrery-lease";
+// First object of a copy in a bucket: what has it and no manifest was begun by an agent.
+inline constexpr std::string_view kBegunMark = ".orrery-copying";
 // Last character of a name whose purge() has begun.
 inline constexpr char kGoingEnding = '~';
 
 // Returns what is wrong with a name or path of an item, or nothing. The rules are those of
-// files/path.h, and UTF-8 without control characters, so that a manifest can contain it.
+// files/path.h, and UTF-8 without control characters, so that a manifest can contain it. A part
+// that the agent itself uses beside items means that a place lies inside the item.
 std::string kept_path_fault(std::string_view path);
 
 // Every folder in `folder` is an item. hold() creates the folder if its parent exists.
 std::unique_ptr<KeepStore> folder_store(const std::string& folder, KeepOwner owner = {});
-// Every "folder" below the prefix is an item. The client's bucket must exist. `up` is the time on a
-// clock that cannot be set.
+// Every "folder" below the prefix is an item. The client's bucket must exist. `up` returns the time
+// of a clock that cannot be set.
 std::unique_ptr<KeepStore> bucket_store(std::shared_ptr<s3::Client> client,
                                         const std::string& prefix, KeepOwner owner = {},
                                         std::function<Seconds()> up = {});

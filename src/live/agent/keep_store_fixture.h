@@ -1,5 +1,5 @@
-// For tests of places: a store that passes every call on, a bucket in memory, and items put as the
-// agent copies them.
+// For tests of places: a store that forwards every call, a bucket in memory, and items written as
+// the agent copies them.
 #pragma once
 
 #include <map>
@@ -24,7 +24,9 @@ class PassingStore : public KeepStore {
   Result<net::BodySource> read(const std::string& id, const KeptFile& file) override {
     return store_->read(id, file);
   }
-  Result<void> begin(const std::string& id) override { return store_->begin(id); }
+  Result<void> begin(const std::string& id, unsigned mode) override {
+    return store_->begin(id, mode);
+  }
   Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
                      const net::BodySource& source) override {
     return store_->write(id, path, bytes, source);
@@ -43,14 +45,14 @@ class PassingStore : public KeepStore {
 // The bucket "pail" at http://store, answered without a network.
 struct MemoryBucket {
   std::map<std::string, std::string> objects;  // by key
-  int parts = 0;                               // uploaded
-  bool ignores_conditions = false;             // If-None-Match
+  int parts = 0;                               // number of parts uploaded
+  bool ignores_conditions = false;             // ignores If-None-Match
   bool is_away = false;                        // answers 503
 
   std::shared_ptr<s3::Client> client(const std::string& writer = "one") {
     return client_of([this](const net::Question& q) { return answer(q); }, writer);
   }
-  // A client without retries of a bucket that answers by a function.
+  // Returns a client without retries; a function answers its requests.
   static std::shared_ptr<s3::Client> client_of(net::Ask ask, const std::string& writer = "one") {
     return std::make_shared<s3::Client>(
         s3::Config{.endpoint = "http://store",
@@ -139,14 +141,14 @@ inline Result<void> put_file(KeepStore& store, const std::string& id, const std:
 
 inline Result<void> put_item(KeepStore& store, const std::string& id,
                              const std::map<std::string, std::string>& files) {
-  if (auto begun = store.begin(id); !begun) return begun;
+  if (auto begun = store.begin(id, 0755); !begun) return begun;
   for (const auto& [path, text] : files) {
     if (auto wrote = put_file(store, id, path, text); !wrote) return wrote;
   }
   return store.finish(id);
 }
 
-// The text of a file, or a word for why there is none.
+// Returns the text of a file, or a word that says why there is none.
 inline std::string read_back(KeepStore& store, const std::string& id, const std::string& path) {
   const auto listing = store.list();
   if (!listing) return "unlisted";
@@ -166,7 +168,7 @@ inline std::string read_back(KeepStore& store, const std::string& id, const std:
   return "absent";
 }
 
-// "ITEM:PATH" of every file, then the files beside the items.
+// Returns "ITEM:PATH" for every file, then the files next to the items.
 inline std::vector<std::string> names_in(KeepStore& store) {
   std::vector<std::string> names;
   const auto listing = store.list();

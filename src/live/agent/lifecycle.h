@@ -1,5 +1,5 @@
-// The lifecycle policy's driver (storage/lifecycle_driver.h) as this room's agent runs it: on
-// folders and buckets (lifecycle_places.h), with a journal on disk.
+// The lifecycle policy's driver (storage/lifecycle_driver.h) as the agent runs it: on folders and
+// buckets (lifecycle_places.h), with a journal on disk.
 #pragma once
 
 #include "layers/storage/lifecycle_driver.h"

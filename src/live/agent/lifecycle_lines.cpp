@@ -55,7 +55,7 @@ std::unexpected<Diagnostics> no_journal(const std::string& file, int line, std::
   return fail({.code = "journal.unreadable",
                .place = {.file = file, .line = line},
                .what = std::move(what),
-               .fix = "name another file, or a new one"});
+               .fix = "name another journal, or a file that does not exist yet"});
 }
 
 LifecycleEventKind kind_of(storage::CopyFinding finding) {
@@ -122,7 +122,7 @@ std::string text_of(const LifecycleDone& done, bool is_dry_run) {
 std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
   std::vector<std::string> lines = {lifecycle_header()};
   for (const auto& [id, item] : memory.items) {
-    // The first good one gives the item its digest, also where it is bad by now.
+    // The first good reading gives the item its digest, even if the item is bad by now.
     lines.push_back(line_of(
         {.kind = LifecycleEventKind::verified, .item = id, .place = "", .digest = item.digest}));
     for (const auto& [place, fact] : item.copies) {
@@ -167,7 +167,13 @@ std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
                              .made = fact.made}));
   }
   if (!memory.clock.boot.empty()) {
-    lines.push_back(line_of({.kind = LifecycleEventKind::ticked, .clock = memory.clock}));
+    lines.push_back(line_of(
+        {.kind = LifecycleEventKind::ticked, .at = memory.clock_at, .clock = memory.clock}));
+  }
+  if (!memory.doubt.since.boot.empty()) {
+    lines.push_back(line_of({.kind = LifecycleEventKind::jumped,
+                             .until = memory.doubt.offset,
+                             .clock = memory.doubt.since}));
   }
   for (const std::string& key : memory.alerted) {
     lines.push_back(line_of({.kind = LifecycleEventKind::alerted, .key = key}));
@@ -193,11 +199,13 @@ Result<storage::LifecycleMemory> recall_lifecycle(std::string_view text, const s
     ++number;
     const LifecycleJson json = LifecycleJson::parse(line, nullptr, false);
     if (number == 1) {
-      if (!is_header(json)) return no_journal(file, 1, "this is no journal of the lifecycle agent");
+      if (!is_header(json)) {
+        return no_journal(file, 1, "this is not a journal of the lifecycle agent");
+      }
       continue;
     }
     const auto event = json.is_object() ? event_of(json) : std::nullopt;
-    if (!event) return no_journal(file, number, "this line is no event");
+    if (!event) return no_journal(file, number, "this line is not an event");
     apply(memory, *event);
   }
   return memory;

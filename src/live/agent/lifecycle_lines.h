@@ -19,14 +19,14 @@ namespace orrery::agent {
 std::string lifecycle_header();
 std::string line_of(const storage::LifecycleEvent& event);
 std::string line_of(const LifecycleDone& done);  // for programs that read the agent's output
-// For people: "copy iter_1  hot ->  cold  3 GB  (cold should hold it)".
+// Text for people: "copy iter_1  hot ->  cold  3 GB  (cold should hold it)".
 std::string text_of(const LifecycleDone& done, bool is_dry_run);
-// Returns the events that give this memory: the lines of a shortened journal.
+// Returns the events that produce this memory: the lines of a shortened journal.
 std::vector<std::string> lines_of(const storage::LifecycleMemory& memory);
 
-// The form of the file (journal.h); `file` is named in messages.
+// The form of the file (journal.h); `file` is used in messages.
 JournalForm lifecycle_journal(const std::string& file);
-// `file` is named in messages. An empty text gives an empty memory.
+// `file` is used in messages. An empty text gives an empty memory.
 Result<storage::LifecycleMemory> recall_lifecycle(std::string_view text, const std::string& file);
 
 }  // namespace orrery::agent

@@ -16,7 +16,7 @@ namespace {
 using storage::LifecycleAction;
 using storage::LifecycleOutcome;
 
-// Marks may be set at any time; they change nothing that was read.
+// Marker files may be added at any time; they do not change the content.
 std::string stamp_of(const KeptItem& item) {
   s3::Hash hash(s3::HashKind::sha256);
   for (const KeptFile& file : item.files) {
@@ -41,10 +41,10 @@ Seconds last_write(const KeptItem& item) {
   return last;
 }
 
-// A time that has not come yet, where nothing else says when.
+// A time just after now, used if nothing else says when.
 constexpr Seconds kMoment = seconds(0.001);
 
-// What changes when anything about the item does, what makes it odd included.
+// Changes when anything about the item changes, including what makes it odd.
 std::string seen_stamp(const KeptItem& item) {
   return item.odd.empty() ? stamp_of(item) : stamp_of(item) + " " + item.odd;
 }
@@ -66,7 +66,7 @@ std::optional<std::int64_t> LifecyclePlaces::tracked_in(LivePlace& place,
   const auto file = std::ranges::find(listing.beside, kMegatronTracker, &KeptFile::path);
   if (file == listing.beside.end()) return std::nullopt;
   auto text = read_text(*place.store, "", *file);
-  if (!text) return 0;  // not to be read: nothing is finished by it
+  if (!text) return 0;  // the tracker cannot be read, so it finishes no item
   while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
   return step_of(*text);
 }
@@ -89,16 +89,17 @@ LifecyclePlaces::Seen LifecyclePlaces::see(LivePlace& place, KeptListing& listin
   return seen;
 }
 
-// Oddities that only the port can detect: copies that are not ours, manifests whose paths lead out.
+// Returns oddities that only the port can detect: copies that the agent did not make, and manifests
+// whose paths lead out of the item.
 std::string LifecyclePlaces::odd_of(LivePlace& place, const KeptItem& item) {
   if (!place.written && !item.file(kManifest) && !item.begun) {
-    return fmt::format("no {}: it was put there by somebody else, or begun and left", kManifest);
+    return fmt::format("no {}: this agent did not write the copy, or did not finish it", kManifest);
   }
   const auto manifest = manifest_of(place, item);
   return manifest ? manifest_path_fault(*manifest) : std::string();
 }
 
-// A trainer may write on after its last file seemed to be there.
+// A trainer may continue to write after its last file has appeared.
 void LifecyclePlaces::keep_quiet(LivePlace& place, Seen& seen) {
   auto& before = stamps_before_[place.name];
   std::map<std::string, std::string> now;
@@ -108,7 +109,7 @@ void LifecyclePlaces::keep_quiet(LivePlace& place, Seen& seen) {
     const auto was = before.find(id);
     const bool is_quiet = this->now() - last_write(copy.item) >= options_.quiet;
     if (was != before.end() && was->second == now[id] && is_quiet) continue;
-    // A name that is being changed may look odd for a moment.
+    // A name may look odd for a moment while it is being changed.
     copy.item.odd.clear();
     if (!copy.complete) continue;
     copy.complete = false;
@@ -209,7 +210,7 @@ Result<void> LifecyclePlaces::take(const std::function<void(const std::string&)>
       return held;
     }
     if (first.code != "lifecycle.lease") return {};
-    if (!is_said) say(first.what + "; waiting until it is known whether it is alive");
+    if (!is_said) say(first.what + "; waiting to see whether that agent is still running");
     rest();
   }
   return {};
@@ -222,7 +223,7 @@ void LifecyclePlaces::release() {
 Result<LifecyclePlaces::SeenCopy> LifecyclePlaces::find(const std::string& name,
                                                         const std::string& item) {
   LivePlace* at = place(name);
-  if (!at) return stays("there is no place " + name);
+  if (!at) return stays("no such place: " + name);
   auto listing = at->store->list();
   if (!listing) return std::unexpected(listing.error());
   Seen seen = see(*at, *listing);
@@ -237,7 +238,7 @@ Result<void> LifecyclePlaces::check_needs(const LifecycleAction& action) {
     const auto copy = find(need.place, need.item);
     if (!copy) return std::unexpected(copy.error());
     if (!copy->complete || copy->stamp != need.stamp) {
-      return stays(fmt::format("{} at {} is no longer what it was", need.item, need.place));
+      return stays(fmt::format("{} at {} has changed since the decision", need.item, need.place));
     }
   }
   return {};
@@ -245,9 +246,9 @@ Result<void> LifecyclePlaces::check_needs(const LifecycleAction& action) {
 
 Result<LifecycleOutcome> LifecyclePlaces::act(const LifecycleAction& action) {
   if (action.kind == storage::LifecycleActionKind::verify) return verify(action);
-  if (options_.only_read) return stays("a dry run moves nothing");
+  if (options_.only_read) return stays("a dry run changes nothing");
   LivePlace* at = place(action.place);
-  if (!at) return stays("there is no place " + action.place);
+  if (!at) return stays("no such place: " + action.place);
   if (auto held = at->store->hold(); !held) return std::unexpected(held.error());
   if (auto needs = check_needs(action); !needs) return std::unexpected(needs.error());
   switch (action.kind) {
@@ -266,7 +267,7 @@ Result<LifecycleOutcome> LifecyclePlaces::verify(const LifecycleAction& action) 
   LivePlace* at = place(action.place);
   auto before = find(action.place, action.item);
   if (!before) return std::unexpected(before.error());
-  if (before->stamp != action.stamp) return stays("it has changed since it was seen");
+  if (before->stamp != action.stamp) return stays("it has changed since it was last seen");
   const auto read = read_item(*at->store, before->item, options_.stop);
   if (!read) return std::unexpected(read.error());
   const auto failed = failed_check(*at->store, before->item, *read);
@@ -281,8 +282,8 @@ Result<LifecycleOutcome> LifecyclePlaces::verify(const LifecycleAction& action) 
                           .why = *failed};
 }
 
-// The copy's target may be free, an unfinished copy of ours, or the bad copy that the action names,
-// which is set aside. Anything else is refused.
+// The target of a copy may be free, hold an unfinished copy of ours, or hold the bad copy that the
+// action names, which is then set aside. Anything else is refused.
 Result<void> LifecyclePlaces::make_room(const LifecycleAction& action, LivePlace& to) {
   auto listing = to.store->list();
   if (!listing) return std::unexpected(listing.error());
@@ -292,7 +293,7 @@ Result<void> LifecyclePlaces::make_room(const LifecycleAction& action, LivePlace
   if (item->begun && !item->file(kManifest)) return {};
   const bool is_meant = !action.replaces.empty() && stamp_of(*item) == action.replaces;
   if (!is_meant || action.aside.empty()) {
-    return stays(fmt::format("there is another {} at {}", action.item, to.name));
+    return stays(fmt::format("a different {} already exists at {}", action.item, to.name));
   }
   return to.store->set_aside(*item, action.aside);
 }
@@ -313,13 +314,13 @@ Result<CopyFile> LifecyclePlaces::copy_file(KeepStore& from, KeepStore& to, cons
   if (stopped()) return stays("stopped");
   if (!wrote) return std::unexpected(wrote.error());
   auto digest = file.bytes == 0 ? s3::sha256_hex("") : hashing->finish(file.bytes);
-  if (!digest) return stays(file.path + " changed its length");
+  if (!digest) return stays(file.path + " changed its length while it was read");
   return CopyFile{.bytes = file.bytes, .sha256 = std::move(*digest)};
 }
 
 Result<void> LifecyclePlaces::fill(const LifecycleAction& action, const SeenCopy& source,
                                    LivePlace& from, LivePlace& to) {
-  if (auto begun = to.store->begin(action.item); !begun) return begun;
+  if (auto begun = to.store->begin(action.item, source.item.mode); !begun) return begun;
   const auto made = manifest_of(from, source.item);
   CopyManifest manifest{
       .item = action.item, .made = made ? made->made : last_write(source.item), .digest = {}};
@@ -343,7 +344,7 @@ Result<void> LifecyclePlaces::fill(const LifecycleAction& action, const SeenCopy
 
 Result<LifecycleOutcome> LifecyclePlaces::copy(const LifecycleAction& action, LivePlace& to) {
   LivePlace* from = place(action.from);
-  if (!from || to.written) return stays("nothing is copied there");
+  if (!from || to.written) return stays("the agent copies nothing to this place");
   const auto source = find(action.from, action.item);
   if (!source) return std::unexpected(source.error());
   if (auto room = make_room(action, to); !room) return std::unexpected(room.error());
@@ -359,11 +360,11 @@ Result<LifecycleOutcome> LifecyclePlaces::remove(const LifecycleAction& action, 
   const auto item = std::ranges::find(listing->items, action.item, &KeptItem::id);
   if (item == listing->items.end()) return LifecycleOutcome{.good = true};
   if (!item->odd.empty()) return stays(action.item + " holds " + item->odd);
-  if (stamp_of(*item) != action.stamp) return stays("it is another copy now");
+  if (stamp_of(*item) != action.stamp) return stays("the copy was replaced since the decision");
   if (at.written && tracked_in(at, *listing) == step_of(item->id)) {
-    return stays("the trainer's tracker names it as the latest");
+    return stays("the trainer's tracker file names it as the latest checkpoint");
   }
-  if (action.aside.empty()) return stays("no name to set it aside under");
+  if (action.aside.empty()) return stays("the action has no name to set it aside under");
   if (auto aside = at.store->set_aside(*item, action.aside); !aside) {
     return std::unexpected(aside.error());
   }

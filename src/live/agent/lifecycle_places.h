@@ -2,14 +2,14 @@
 //
 // An item is a folder with a checkpoint ("iter_0001000"), or the objects below such a prefix in a
 // bucket. The manifest (copy_manifest.h) is the last file of a copy that the agent makes. A copy
-// without it is unfinished if the agent began it, and otherwise not ours. At a place that a trainer
-// writes to, the framework's own files say that an item is finished (checkpoint_format.h), and
-// nothing may have changed since the last look. A file `.orrery-milestone` or `.orrery-hold` in any
-// copy marks the item.
+// without it is unfinished if the agent began it; otherwise it is not the agent's. At a place that
+// a trainer writes to, the framework's own files say that an item is finished
+// (checkpoint_format.h), and nothing may have changed since the last look. A file
+// `.orrery-milestone` or `.orrery-hold` in any copy marks the item.
 //
-// An odd item (keep_store.h, a manifest with a path that leads out of it, a copy that is not ours)
-// is shown with its reason and never read, copied, replaced or set aside. At a place that a trainer
-// writes to, an item counts as odd only after its quiet time.
+// An odd item (keep_store.h, a manifest with a path that leads out of it, or a copy that is not the
+// agent's) is shown with its reason and never read, copied, replaced or set aside. At a place that
+// a trainer writes to, an item counts as odd only after its quiet time.
 #pragma once
 
 #include <functional>
@@ -27,16 +27,16 @@ namespace orrery::agent {
 
 struct LivePlace {
   std::string name;
-  bool written = false;  // a trainer writes to it
+  bool written = false;  // a trainer writes to this place
   std::unique_ptr<KeepStore> store;
 };
 
 struct LivePlacesOptions {
   std::string run;
-  std::string marker;              // file that ends an item at a place that a trainer writes to
-  Seconds quiet = seconds(10);     // time without a write before an item is finished
-  std::function<Seconds()> clock;  // since 1970
-  std::function<bool()> stop;      // asked between two pieces of a file; true ends the action
+  std::string marker;  // file that marks an item as finished at a place that a trainer writes to
+  Seconds quiet = seconds(10);     // time without a write after which an item counts as finished
+  std::function<Seconds()> clock;  // time since 1970
+  std::function<bool()> stop;      // called between two pieces of a file; true ends the action
   bool only_read = false;          // dry run: copies and removals are refused
   std::function<storage::LifecycleClock()> machine;  // a clock that cannot be set
 };
@@ -49,9 +49,10 @@ class LifecyclePlaces final : public storage::LifecyclePort {
   Result<storage::LifecycleOutcome> act(const storage::LifecycleAction& action) override;
   Seconds now() const override { return options_.clock(); }
 
-  // Takes every place, or fails with the agent that has one; every look does so again. The owner of
-  // a lease in a bucket may have been killed: the lease is watched until it ends, with `rest`
-  // called in between. A place that does not answer is away and delays no other.
+  // Takes every place, or fails and names the agent that has one. Every look does so again. The
+  // owner of a lease in a bucket may have been killed: the lease is then watched until it expires,
+  // with calls of `rest` in between. A place that does not answer counts as away and does not delay
+  // the others.
   Result<void> take(const std::function<void(const std::string&)>& say,
                     const std::function<void()>& rest);
   void release();
@@ -88,7 +89,7 @@ class LifecyclePlaces final : public storage::LifecyclePort {
 
   std::vector<LivePlace> places_;
   LivePlacesOptions options_;
-  std::map<std::string, std::map<std::string, std::string>> stamps_before_;  // place, item
+  std::map<std::string, std::map<std::string, std::string>> stamps_before_;  // by place, then item
   std::map<std::string, CopyManifest> manifests_;                            // by place/item/stamp
 };
 

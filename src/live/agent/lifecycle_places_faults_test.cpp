@@ -1,5 +1,5 @@
-// Every call of every action fails once: the fault is passed on, and nothing counts as done that
-// was not.
+// Every call of every action fails once: the fault is returned, and nothing counts as done that was
+// not done.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,8 +36,8 @@ class MemoryStore final : public KeepStore {
     std::map<std::string, Files> begun;
     Files beside;
     std::uint64_t hidden = 0;      // bytes at the end of each file that a listing does not show
-    bool is_silent = false;        // reads give nothing
-    std::size_t piece_max = 1000;  // of one read
+    bool is_silent = false;        // reads return no bytes
+    std::size_t piece_max = 1000;  // limit of one read
   };
 
   MemoryStore(std::string name, State& state, CallLog& log)
@@ -68,7 +68,7 @@ class MemoryStore final : public KeepStore {
   }
   Result<void> hold() override { return {}; }
   void release() override {}
-  Result<void> begin(const std::string& id) override {
+  Result<void> begin(const std::string& id, unsigned) override {
     state_.begun[id].clear();
     return log_.called("begin " + name_);
   }
@@ -78,7 +78,7 @@ class MemoryStore final : public KeepStore {
     std::string text(bytes, '\0');
     for (std::size_t done = 0; done < bytes;) {
       const auto got = source(done, std::span(text).subspan(done));
-      if (!got || *got == 0) return fail({.code = "store.source", .what = path + " ended early"});
+      if (!got || *got == 0) return fail({.code = "store.source", .what = path + " ended before"});
       done += *got;
     }
     state_.begun[id][path] = text;
@@ -91,7 +91,7 @@ class MemoryStore final : public KeepStore {
   }
   void give_up(const std::string& id) override { state_.begun.erase(id); }
   Result<void> set_aside(const KeptItem& item, const std::string&) override {
-    if (auto good = log_.called("set aside " + name_); !good) return good;
+    if (auto good = log_.called("moved to the trash " + name_); !good) return good;
     state_.items.erase(item.id);
     return {};
   }
@@ -143,8 +143,8 @@ class LifecyclePlacesFaults : public testing::Test {
     if (!done) return done.error().front().what;
     return done->good ? "good" : "not good";
   }
-  // The fault of the action when its first call fails, then its second, and so on. `prepare`
-  // restores the places before each attempt.
+  // Returns the fault of the action when its first call fails, then when its second does, and so
+  // on. `prepare` restores the places before each attempt.
   template <class Prepare>
   std::vector<std::string> faults_of(storage::LifecycleAction action, const Prepare& prepare) {
     std::vector<std::string> all;
@@ -174,7 +174,7 @@ TEST_F(LifecyclePlacesFaults, verify_passes_every_fault_on) {
       faults_of({.kind = LifecycleActionKind::verify, .item = "s-1", .place = "hot"}, [] {}),
       ElementsAre("list hot failed", "read hot .metadata failed", "read hot w failed",
                   "list hot failed"));
-  // The framework's own files are read again: the index, the length of a header, the header.
+  // The framework's own files are read again: the index, the length of a header, and the header.
   const std::string head = R"({"a":{"data_offsets":[0,3]}})";
   hot.items["s-1"] = {{"m.safetensors", std::string("\x1c\0\0\0\0\0\0\0", 8) + head + "abc"},
                       {"x.safetensors.index.json", R"({"weight_map":{"a":"m.safetensors"}})"}};

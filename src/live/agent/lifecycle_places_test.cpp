@@ -52,7 +52,7 @@ class LifecyclePlacesTest : public testing::Test {
     }
     places = std::make_unique<LifecyclePlaces>(std::move(all), std::move(options));
   }
-  // Saves a checkpoint as a trainer does; `whole` writes the file that ends it.
+  // Saves a checkpoint as a trainer does; `whole` also writes the file that marks it as finished.
   void save(const std::string& id, bool whole = true, const std::string& text = "weights") {
     folder.write("hot/" + id + "/data/0.bin", text);
     if (whole) folder.write("hot/" + id + "/.metadata", "m");
@@ -104,16 +104,16 @@ TEST_F(LifecyclePlacesTest, checkpoint_is_complete_when_its_writer_ended_it_and_
   EXPECT_FALSE(copy_at("step-1", "hot").complete) << "first look";
   EXPECT_TRUE(copy_at("step-1", "hot").complete);
   EXPECT_FALSE(copy_at("step-2", "hot").complete);
-  EXPECT_EQ(copy_at("step-1", "hot").size, bytes(8)) << "7 of weights, 1 of metadata";
+  EXPECT_EQ(copy_at("step-1", "hot").size, bytes(8)) << "7 bytes of weights, 1 of metadata";
   folder.write("hot/step-1/data/0.bin", "WEIGHTS and more");
   EXPECT_FALSE(copy_at("step-1", "hot").complete) << "changed since the last look";
   EXPECT_TRUE(copy_at("step-1", "hot").complete);
   now = seconds(static_cast<double>(std::time(nullptr)) + 1);
   EXPECT_FALSE(copy_at("step-1", "hot").complete) << "written a moment ago";
-  // The latest file counts, not the last by name.
+  // The newest file counts, not the last one by name.
   age(folder.at("hot/step-1/data/0.bin"));
   EXPECT_NEAR(copy_at("step-1", "hot").written.base(), static_cast<double>(std::time(nullptr)), 60);
-  // An empty folder is no item; marks change no stamp.
+  // An empty folder is not an item; marker files do not change a stamp.
   std::filesystem::create_directories(folder.at("hot/step-9"));
   now += hours(1);
   const std::string before = copy_at("step-1", "hot").stamp;
@@ -130,7 +130,7 @@ TEST_F(LifecyclePlacesTest, checkpoint_is_complete_when_its_writer_ended_it_and_
   EXPECT_EQ(look.items[0].copies[0].stamp, before);
 }
 
-// Such a tracker is not read.
+// A tracker of this size is not read.
 TEST_F(LifecyclePlacesTest, tracker_beyond_64_mib_finishes_nothing) {
   open();
   const std::string tracker = "hot/" + std::string(kMegatronTracker);
@@ -143,7 +143,7 @@ TEST_F(LifecyclePlacesTest, tracker_beyond_64_mib_finishes_nothing) {
   EXPECT_FALSE(copy_at("iter_0000001", "hot").complete);
 }
 
-// Reads what it writes as an upload with retries does: at these offsets.
+// Reads the source as an upload with retries does: at these offsets.
 class RetryingStore final : public PassingStore {
  public:
   RetryingStore(std::unique_ptr<KeepStore> store, std::vector<std::uint64_t> offsets)
@@ -210,7 +210,7 @@ TEST_F(LifecyclePlacesTest, copy_has_the_bytes_the_marks_and_a_manifest) {
   // One byte differs.
   folder.write("cold/step-1/data/0.bin", "wEights");
   EXPECT_EQ(places->act(action(LifecycleActionKind::verify, "step-1", "cold"))->sound, false);
-  // Copied again, the bad copy is set aside whole.
+  // When it is copied again, the whole bad copy is set aside.
   folder.write("cold/step-1/left over", "x");
   auto blind = action(LifecycleActionKind::copy, "step-1", "cold");
   blind.replaces.clear();
@@ -226,7 +226,7 @@ TEST_F(LifecyclePlacesTest, copy_has_the_bytes_the_marks_and_a_manifest) {
   auto back = action(LifecycleActionKind::copy, "step-1", "cold");
   back.from = "cold";
   back.place = "hot";
-  EXPECT_THAT(acted(back), HasSubstr("nothing is copied there"));
+  EXPECT_THAT(acted(back), HasSubstr("copies nothing to this place"));
 }
 
 TEST_F(LifecyclePlacesTest, copy_of_a_copy_keeps_the_time_of_the_first) {
@@ -278,20 +278,21 @@ TEST_F(LifecyclePlacesTest, item_that_changed_since_it_was_seen_is_left_alone) {
   EXPECT_THAT(acted(reading), HasSubstr("changed"));
   auto other = removal;
   other.stamp = "another";
-  EXPECT_THAT(acted(other), HasSubstr("another copy"));
+  EXPECT_THAT(acted(other), HasSubstr("replaced"));
   folder.write("hot/step-2/data/0.bin", "others now");
-  EXPECT_THAT(acted(removal), HasSubstr("no longer what it was"));
+  EXPECT_THAT(acted(removal), HasSubstr("has changed"));
   removal.needs = {{"step-2", "hot", copy_at("step-2", "hot").stamp}};
   std::filesystem::remove(folder.at("hot/step-2/.metadata"));
-  EXPECT_THAT(acted(removal), HasSubstr("no longer what it was")) << "no longer complete";
+  EXPECT_THAT(acted(removal), HasSubstr("has changed")) << "the copy is no longer complete";
   removal.needs = {{"step-2", "hot", copy_at("step-2", "hot").stamp}};
-  EXPECT_THAT(acted(removal), HasSubstr("no longer what it was")) << "seen incomplete";
+  EXPECT_THAT(acted(removal), HasSubstr("has changed")) << "the copy was incomplete when it was "
+                                                           "seen";
   removal.needs = {{"step-7", "hot", "x"}};
   EXPECT_THAT(acted(removal), HasSubstr("is not at"));
   removal.needs.clear();
   EXPECT_EQ(acted(removal), "good");
   EXPECT_FALSE(std::filesystem::exists(folder.at("hot/step-1")));
-  EXPECT_EQ(acted(removal), "good") << "gone already";
+  EXPECT_EQ(acted(removal), "good") << "it has already been removed";
   open({.only_read = true});
   EXPECT_THAT(acted(action(LifecycleActionKind::copy, "step-2", "cold")), HasSubstr("dry run"));
 }
@@ -304,7 +305,8 @@ TEST_F(LifecyclePlacesTest, megatron_tracker_completes_iterations_and_protects_t
   folder.write("hot/latest_checkpointed_iteration.txt", "10\n");
   looked();
   EXPECT_TRUE(copy_at("iter_0000010", "hot").complete);
-  EXPECT_FALSE(copy_at("iter_0000020", "hot").complete) << "beyond what the tracker names";
+  EXPECT_FALSE(copy_at("iter_0000020", "hot").complete)
+      << "later than the iteration in the tracker";
   EXPECT_THAT(acted(action(LifecycleActionKind::remove, "iter_0000010", "hot")),
               HasSubstr("tracker"));
   folder.write("hot/latest_checkpointed_iteration.txt", "20");
@@ -329,7 +331,7 @@ TEST_F(LifecyclePlacesTest, file_that_contradicts_its_own_header_or_index_is_not
     return done && done->sound == true;
   };
   EXPECT_TRUE(sound(safetensors(header, 8), ""));
-  EXPECT_FALSE(sound(safetensors(header, 7), "")) << "cut short";
+  EXPECT_FALSE(sound(safetensors(header, 7), "")) << "truncated";
   EXPECT_FALSE(sound(safetensors(header, 9), ""));
   EXPECT_FALSE(sound("tiny", ""));
   EXPECT_FALSE(sound(safetensors(header, 0).substr(0, 20), ""));
@@ -337,7 +339,7 @@ TEST_F(LifecyclePlacesTest, file_that_contradicts_its_own_header_or_index_is_not
   EXPECT_FALSE(sound(safetensors(header, 8), R"({"weight_map":{"a":"model-2-of-2.safetensors"}})"));
 }
 
-// At whatever moment it is killed, the item is whole in its place or whole in the trash.
+// Whenever the agent is killed, the whole item is either in its place or in the trash.
 TEST_F(LifecyclePlacesTest, removal_is_one_step_and_purge_a_second) {
   open();
   save("step-1");
@@ -357,7 +359,7 @@ TEST_F(LifecyclePlacesTest, removal_is_one_step_and_purge_a_second) {
   purge.needs.clear();
   EXPECT_EQ(acted(purge), "good");
   EXPECT_TRUE(looked().aside.empty());
-  EXPECT_EQ(acted(purge), "good") << "gone already";
+  EXPECT_EQ(acted(purge), "good") << "it has already been removed";
 }
 
 TEST_F(LifecyclePlacesTest, item_that_changes_while_it_is_read_is_refused) {

@@ -10,12 +10,12 @@
 namespace orrery::agent {
 namespace {
 
-// An action that failed so often in a row is left to the next run.
+// After this many failures in a row an action is left to the next run.
 constexpr int kOnceFailuresMax = 3;
 constexpr Seconds kPauseMin = seconds(0.02);
 constexpr Seconds kPauseAfterWork = seconds(0.2);
 
-// `text` if it is another one than before.
+// Returns `text` if it differs from `before`.
 std::string if_new(std::string& before, std::string text) {
   if (text == before) return {};
   before = std::move(text);
@@ -39,8 +39,8 @@ std::string LifecycleRounds::said_of(const LifecycleTick& tick) {
     if (wait.kind == storage::WaitKind::quiet) quiet += ' ' + printable(wait.key);
   }
   if (!quiet.empty() && o_.quiet > Seconds()) {
-    quiet = fmt::format("waiting until nothing has changed for {} (--quiet):{}\n", brief(o_.quiet),
-                        quiet);
+    quiet = fmt::format("waiting until these have not changed for {} (--quiet):{}\n",
+                        brief(o_.quiet), quiet);
   } else {
     quiet.clear();
   }
@@ -50,7 +50,7 @@ std::string LifecycleRounds::said_of(const LifecycleTick& tick) {
 bool LifecycleRounds::is_waited_for(const storage::LifecycleWait& wait, Seconds now) const {
   switch (wait.kind) {
     case storage::WaitKind::quiet:
-      // A checkpoint that is touched again and again does not hold it up for ever.
+      // A checkpoint that changes again and again must not delay the end for ever.
       return now - first_look_ < 2 * o_.quiet + 2 * o_.interval;
     case storage::WaitKind::pace:
       return !o_.only_read;
@@ -79,11 +79,11 @@ std::optional<RoundsEnd> LifecycleRounds::end_of(const LifecycleTick& tick) {
   const auto add = [&end](std::size_t count, const char* what) {
     if (count > 0) end.text += fmt::format("{} {}\n", count, what);
   };
-  add(static_cast<std::size_t>(late), "moves wait for the hours of their places");
-  add(static_cast<std::size_t>(failed), "actions failed; start it again to go on");
-  add(tick.aside, "set aside (--grace)");
+  add(static_cast<std::size_t>(late), "moves are waiting for the permitted hours of their places");
+  add(static_cast<std::size_t>(failed), "actions failed; run the command again to retry them");
+  add(tick.aside, "items are set aside until --grace has passed");
   add(tick.standing.size(), "alerts");
-  end.text += fmt::format("{} items; nothing more to do now\n", tick.items);
+  end.text += fmt::format("{} items checked; nothing more to do now\n", tick.items);
   end.is_good = tick.away.empty() && tick.standing.empty() && failed == 0;
   return end;
 }

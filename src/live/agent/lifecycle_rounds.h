@@ -1,10 +1,10 @@
 // What the lifecycle agent prints between its looks, how long it waits, and when a run with --once
 // or --dry-run has nothing more to do.
 //
-// Such a run looks at least twice, since an item is finished once nothing changed between two
-// looks. It waits for what happens soon without a person: the quiet time, the pace of a place, a
-// few retries, a removal that is due. It does not wait for the hours of a place or the grace
-// period.
+// Such a run looks at least twice, because an item is finished once nothing changed between two
+// looks. It waits for everything that will soon happen without a person: the quiet time, the pace
+// of a place, a few retries, a removal that is due. It does not wait for the permitted hours of a
+// place or for the grace period.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ struct RoundsOptions {
 };
 
 struct RoundsEnd {
-  std::vector<storage::LifecycleAction> alerts;  // standing alerts that this run has not shown yet
-  std::string text;                              // lines for a person
+  std::vector<storage::LifecycleAction> alerts;  // active alerts that this run has not shown yet
+  std::string text;                              // lines for people
   bool is_good = false;                          // nothing needs a person
 };
 
@@ -33,10 +33,10 @@ class LifecycleRounds {
  public:
   explicit LifecycleRounds(RoundsOptions options) : o_(options) {}
 
-  // Returns the lines that changed since the last tick: places that are away, and what is waited
-  // for.
+  // Returns the lines that changed since the last tick: places that are away, and what the agent
+  // waits for.
   std::string said_of(const LifecycleTick& tick);
-  // Returns nothing while there is something to do or to wait for.
+  // Returns nullopt while there is something to do or to wait for.
   std::optional<RoundsEnd> end_of(const LifecycleTick& tick);
   Seconds pause_after(const LifecycleTick& tick) const;
 

@@ -16,7 +16,7 @@ LifecycleTick tick_with(WaitKind kind, Seconds until, int failures = 0, Seconds 
   return {.at = at, .done = {}, .waits = {{kind, "verb/hot/a", until, failures}}};
 }
 
-// Whether a run with this wait ends at its second look.
+// Returns whether a run with this wait ends at its second look.
 bool ends_at(const LifecycleTick& tick, RoundsOptions options = kOnce) {
   LifecycleRounds rounds(options);
   rounds.said_of({.at = kStart, .done = {}});
@@ -24,7 +24,7 @@ bool ends_at(const LifecycleTick& tick, RoundsOptions options = kOnce) {
   return rounds.end_of(tick).has_value();
 }
 
-TEST(LifecycleRounds, run_that_ends_waits_only_for_what_comes_soon) {
+TEST(LifecycleRounds, run_that_ends_waits_only_for_events_due_soon) {
   EXPECT_FALSE(ends_at(tick_with(WaitKind::pace, kStart + minutes(9))));
   EXPECT_FALSE(ends_at(tick_with(WaitKind::quiet, kStart + seconds(4))));
   EXPECT_FALSE(ends_at(tick_with(WaitKind::retry, kStart + seconds(4), 3)));

@@ -24,15 +24,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Tally {
-  int done = 0;  // steps done, in order from the first
+  int done = 0;  // number of steps done, without gaps from the first
   double seconds = 0;
   std::string fault = {};
 
   double per_s() const { return seconds > 0 ? done / seconds : 0; }
 };
 
-// Calls `step(i)` for i below `count`, spread over the threads, until time or the person ends it. A
-// step gives what went wrong, or nothing.
+// Calls `step(i)` for each i below `count`, spread over the threads, until the time is over or the
+// user stops it. A step returns what went wrong, or an empty text.
 Tally spread(const FilesPlan& plan, int count, const std::function<std::string(int)>& step) {
   Tally tally;
   std::atomic<int> next = 0;
@@ -61,7 +61,7 @@ Tally spread(const FilesPlan& plan, int count, const std::function<std::string(i
   return tally;
 }
 
-// One folder a thread's worth of names.
+// Each thread has its own folder of names.
 std::string name_of(const FilesPlan& plan, int i, const char* kind) {
   return fmt::format("{}/{}/{}-{}", plan.folder, i % plan.threads, kind, i);
 }
@@ -87,7 +87,7 @@ std::string write_whole(const std::string& path, std::string_view bytes) {
   return {};
 }
 
-// In pieces of `piece` bytes, as a loader takes samples from a shard.
+// Reads in pieces of `piece` bytes, as a data loader reads samples from a shard.
 std::string read_whole(const std::string& path, std::size_t piece,
                        std::atomic<std::uint64_t>& sum) {
   const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));

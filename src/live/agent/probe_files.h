@@ -1,9 +1,9 @@
-// Files by the thousand: what the metadata of a file system costs, and what small files cost beside
-// shards of the same bytes.
+// Thousands of files: the cost of a file system's metadata, and the cost of small files compared
+// with shards of the same bytes.
 //
-// Each thread has a folder of its own, as loaders and ranks do. Before reads, files are flushed and
-// the kernel is advised to drop the cached pages; if a file system keeps them (tmpfs), the caller
-// must say so.
+// Each thread has its own folder, like loaders and ranks. Before reading, files are flushed and the
+// kernel is asked to drop the cached pages; if a file system keeps them (tmpfs), the caller must
+// say so.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace orrery::agent {
 
 struct FilesPlan {
-  std::string folder;  // without files of the names used here
+  std::string folder;  // must not contain files with the names used here
   int threads = 4;
   int files = 2000;
   double seconds_max = 5;
@@ -27,7 +27,7 @@ struct MetadataRates {
   double creates_per_s = 0;
   double stats_per_s = 0;
   double unlinks_per_s = 0;
-  std::string fault;  // empty: none
+  std::string fault;  // empty if nothing failed
 };
 MetadataRates measure_metadata(const FilesPlan& plan);
 
@@ -39,12 +39,12 @@ struct CommitRate {
 CommitRate measure_commits(const FilesPlan& plan);
 
 struct SamplesPlan {
-  FilesPlan files;  // `files` is the number of samples
+  FilesPlan files;  // here the number of files is the number of samples
   std::size_t sample_bytes = storage::kProbeSampleBytes;
   std::size_t shard_bytes = storage::kProbeShardBytes;
 };
 struct SampleRates {
-  double file_write_bytes_per_s = 0;  // until flushed
+  double file_write_bytes_per_s = 0;  // including the flush
   double shard_write_bytes_per_s = 0;
   double file_read_bytes_per_s = 0;
   double shard_read_bytes_per_s = 0;

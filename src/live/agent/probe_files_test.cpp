@@ -46,7 +46,7 @@ TEST(ProbeFiles, rates_are_counts_over_time) {
   }
   EXPECT_LE(10'000 / samples.file_write_bytes_per_s + 10'000 / samples.shard_write_bytes_per_s,
             took);
-  // A file in the way of the folder.
+  // A file blocks the path of the folder.
   folder.write("blocked", "");
   EXPECT_NE(measure_metadata({.folder = folder.at("blocked")}).fault, "");
   EXPECT_NE(measure_commits({.folder = folder.at("blocked")}).fault, "");
@@ -87,7 +87,7 @@ TEST(ProbeFiles, samples_are_packed_into_shards_and_spread_over_the_folders) {
   EXPECT_THAT(measure_samples(plan).fault, HasSubstr("shard-0"));
 }
 
-// A file is in the way of each step.
+// At each step a file blocks the path.
 TEST(ProbeFiles, fault_names_the_file_and_the_call) {
   const TestFolder folder;
   folder.write("0/part-1", "in the way");

@@ -20,14 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Left free, so that a probe does not fill the disk of a machine at work.
+// Share of the file system that is left free, so that a probe does not fill the disk of a busy
+// machine.
 constexpr double kReserve = 0.02;
 
 struct Magic {
   long number;
   const char* name;
 };
-// <linux/magic.h>, and those of file systems that are not in it.
+// Values from <linux/magic.h>, and of file systems that are missing there.
 constexpr Magic kMagic[] = {{0xEF53, "ext4"},
                             {0x58465342, "xfs"},
                             {0x9123683E, "btrfs"},
@@ -79,23 +80,26 @@ Result<ProbeFolder> ProbeFolder::make(const std::string& parent, std::uint64_t n
   if (!fs::is_directory(parent, ignored)) {
     return fail({.code = "probe.place",
                  .place = {.file = parent},
-                 .what = "this is no folder",
-                 .why = "a probe makes a folder of its own below the one that it is given",
-                 .fix = "give a folder on the storage to be measured, or s3://BUCKET/PREFIX"});
+                 .what = "this is not a folder",
+                 .why = "a probe creates a temporary folder of its own inside the given one",
+                 .fix = "give a folder on the storage to measure, or s3://BUCKET/PREFIX"});
   }
   const auto system = file_system_of(parent);
   if (!system) return std::unexpected(system.error());
   if (system->free_bytes < needed_bytes) {
-    return fail({.code = "probe.space",
-                 .place = {.file = parent},
-                 .what = fmt::format("{} are needed and {} are free",
-                                     brief(Bytes(static_cast<double>(needed_bytes))),
-                                     brief(Bytes(static_cast<double>(system->free_bytes)))),
-                 .why = "2 % of the file system stays free, so that a probe fills no disk",
-                 .fix = "give a smaller --size"});
+    return fail(
+        {.code = "probe.space",
+         .place = {.file = parent},
+         .what = fmt::format("the probe needs {}, but only {} are free",
+                             brief(Bytes(static_cast<double>(needed_bytes))),
+                             brief(Bytes(static_cast<double>(system->free_bytes)))),
+         .why = "the probe leaves 2 % of the file system free so that it never fills a disk",
+         .fix = "choose a smaller --size"});
   }
   std::string path = (fs::path(parent) / "orrery-probe-XXXXXX").string();
-  if (!mkdtemp(path.data())) return fail(system_fault(parent, "no folder can be made here", errno));
+  if (!mkdtemp(path.data())) {
+    return fail(system_fault(parent, "cannot create a folder here", errno));
+  }
   return ProbeFolder(path);
 }
 
@@ -111,9 +115,11 @@ Result<NamelessFile> open_nameless(const ProbeFolder& folder, bool direct) {
   const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
   int descriptor = direct ? open(path.c_str(), flags | O_DIRECT, 0600) : -1;
   const bool is_direct = descriptor >= 0;
-  if (descriptor < 0 && direct) unlink(path.c_str());  // some create it before they refuse
+  if (descriptor < 0 && direct)
+    unlink(path.c_str());  // some file systems create the file before
+                           // they refuse
   if (descriptor < 0) descriptor = open(path.c_str(), flags, 0600);
-  if (descriptor < 0) return fail(system_fault(path, "the file cannot be made", errno));
+  if (descriptor < 0) return fail(system_fault(path, "cannot create the file", errno));
   unlink(path.c_str());
   return NamelessFile{OpenFile(descriptor), is_direct};
 }

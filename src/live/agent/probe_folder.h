@@ -1,8 +1,7 @@
-// A folder of the probe's own below the place that is measured: made new, never shared, always
-// removed.
+// The probe's own folder inside the measured one: newly created, never shared, always removed.
 //
-// The name is drawn by mkdtemp, so nothing that was there is touched. Large files lose their name
-// as soon as they are open, so their space comes back even where the process is killed.
+// mkdtemp chooses the name, so no existing file is touched. Large files are unlinked as soon as
+// they are open, so their space is released even if the process is killed.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@
 
 namespace orrery::agent {
 
-// What errno says of a call on a file: "PATH: CALL: why".
+// Returns errno of a call on a file as "PATH: CALL: why".
 std::string failed(const std::string& path, const char* call);
 
 class ProbeFolder {
  public:
-  // Refuses what is no folder, cannot be written to, or has less than `needed_bytes` free.
+  // Fails if `parent` is not a folder, cannot be written to, or has less than `needed_bytes` free.
   static Result<ProbeFolder> make(const std::string& parent, std::uint64_t needed_bytes);
   ~ProbeFolder();
   ProbeFolder(ProbeFolder&& other) noexcept;
@@ -33,8 +32,8 @@ class ProbeFolder {
 
 using files::OpenFile;
 
-// A new file without a name, open for reading and writing; O_DIRECT where `direct` and the file
-// system has it.
+// A new file without a name, open for reading and writing; with O_DIRECT if `direct` is set and the
+// file system supports it.
 struct NamelessFile {
   OpenFile file;
   bool direct = false;
@@ -42,13 +41,13 @@ struct NamelessFile {
 Result<NamelessFile> open_nameless(const ProbeFolder& folder, bool direct);
 
 struct FileSystem {
-  std::string name;  // "ext4", "xfs", "tmpfs"; its number where unknown
+  std::string name;  // "ext4", "xfs", "tmpfs"; the number of the type if it is unknown
   std::uint64_t free_bytes = 0;
   bool in_memory = false;
 };
 Result<FileSystem> file_system_of(const std::string& path);
 
-// What the operating system said of `path`, as a Diagnostic.
+// Returns an error of the operating system at `path` as a Diagnostic.
 Diagnostic system_fault(const std::string& path, const std::string& what, int error);
 
 }  // namespace orrery::agent

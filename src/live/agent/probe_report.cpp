@@ -74,7 +74,7 @@ std::string probe_text(const ProbeReport& report) {
                        show_probe(f.low(), f.unit), show_probe(f.high(), f.unit));
   }
   for (const std::string& notice : report.notices) out += "\n  note: " + notice + '\n';
-  if (report.interrupted) out += "\n  interrupted: what was measured so far\n";
+  if (report.interrupted) out += "\n  interrupted: only the measurements made so far are shown\n";
   return out;
 }
 

@@ -1,8 +1,8 @@
-// The result of a storage probe: named figures, each the median of repeats with its spread, the
-// conditions of the measurement, and notices on how to read it.
+// The result of a storage probe: named figures, each the median of its repeats with their spread,
+// the conditions of the measurement, and notices on how to read it.
 //
-// low..high is the 10th to 90th percentile of the repeats (linear between them), as an Estimate has
-// it; with five repeats that is nearly their range. Values are in base units.
+// low..high is the 10th to 90th percentile of the repeats (interpolated linearly), as in an
+// Estimate; with five repeats this is nearly their range. Values are in base units.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,16 @@
 namespace orrery::agent {
 
 enum class ProbeUnit { bytes_per_s, per_s, seconds, bytes, factor };
-// Returns the ending of a JSON key: "bytes_per_s", "per_s", ...
+// Returns the suffix of a JSON key: "bytes_per_s", "per_s", ...
 std::string_view suffix_of(ProbeUnit unit);
 
 struct ProbeFigure {
-  std::string id;     // "sequential_read"
-  std::string label;  // "sequential read, 1 MiB blocks, 8 in flight"
+  std::string id;     // such as "sequential_read"
+  std::string label;  // such as "sequential read, 1 MiB blocks, 8 in flight"
   ProbeUnit unit = ProbeUnit::bytes_per_s;
   std::vector<double> samples;
 
-  double value() const;  // the median
+  double value() const;  // returns the median
   double low() const;
   double high() const;
 };
@@ -35,13 +35,13 @@ struct ProbeReport {
   std::string target;                                           // as the user named it
   std::string kind;                                             // "folder", "file" or "bucket"
   std::size_t object_bytes = storage::kProbeObjectBytes;        // size of a bucket's large objects
-  std::vector<std::pair<std::string, std::string>> conditions;  // "engine" -> "io_uring"
+  std::vector<std::pair<std::string, std::string>> conditions;  // such as "engine" -> "io_uring"
   std::vector<ProbeFigure> figures;
   std::vector<std::string> notices;
   bool interrupted = false;
 
   const ProbeFigure* figure(std::string_view id) const;  // nullptr if it was not measured
-  // Adds a sample to the figure with the id of `shape`, or adds that figure.
+  // Adds a sample to the figure with the id of `shape`; adds the figure first if it is new.
   void add(const ProbeFigure& shape, double sample);
 };
 
@@ -50,7 +50,7 @@ std::string probe_text(const ProbeReport& report);
 std::string probe_json(const ProbeReport& report,
                        const std::function<void(JsonWriter&)>& more = {});
 std::string probe_csv(const ProbeReport& report);
-// "1.23 GB/s", "812 /s".
+// Returns a text such as "1.23 GB/s" or "812 /s".
 std::string show_probe(double value, ProbeUnit unit);
 
 }  // namespace orrery::agent

@@ -79,7 +79,8 @@ class BucketRun {
     return interrupted_ || failed_;
   }
 
-  // `step` is called with a client and a number from 0 on, until `count` or the time is reached.
+  // Calls `step` with a client and a number counting up from 0, until `count` or the time limit is
+  // reached.
   Rate spread(int streams, int count, const std::function<bool(s3::Client&, int)>& step) {
     std::atomic<int> next = 0;
     std::atomic<int> done = 0;
@@ -105,7 +106,7 @@ class BucketRun {
   bool put(s3::Client& client, const std::string& name, const s3::Body& body) {
     {
       const std::lock_guard lock(mutex_);
-      written_.insert(name);  // before it is sent: an answer may be lost
+      written_.insert(name);  // before it is sent, because the answer may be lost
     }
     return take(client.put(name, body));
   }
@@ -121,7 +122,8 @@ class BucketRun {
     report_.conditions.emplace_back("conditional_put", honoured ? "honoured" : "ignored");
     if (!honoured) {
       report_.notices.push_back(
-          "the store ignores If-None-Match: two writers can each believe to have committed");
+          "the store ignores If-None-Match: two writers can both believe that their commit "
+          "succeeded");
     }
   }
 
@@ -130,7 +132,7 @@ class BucketRun {
         {"small objects", &BucketRun::small},
         {"large objects", &BucketRun::large},
         {"one stream", &BucketRun::one_stream},
-        {"a checkpoint in parts", &BucketRun::checkpoint}};
+        {"checkpoint as multipart upload", &BucketRun::checkpoint}};
     for (std::size_t i = 0; i < std::size(all) && !ended(); ++i) {
       probe_.progress(
           all[i].first,
@@ -193,7 +195,7 @@ class BucketRun {
       return take(got);
     });
     if (first_byte.empty()) return;
-    add({"first_byte", "first byte of a small GET, half are faster", ProbeUnit::seconds},
+    add({"first_byte", "time to first byte of a small GET, median", ProbeUnit::seconds},
         quantile(first_byte, 0.5, Between::higher));
     if (!put(clients_[0], key("large", 0), large_)) return;
     const Rate gets = spread(1, 2, [this](s3::Client& c, int) {
@@ -209,8 +211,8 @@ class BucketRun {
         ranges.per_s() * static_cast<double>(piece));
   }
 
-  // Every stream writes one object in parts. There is no page cache between: the job waits until
-  // the store has answered, so both clocks show the same time.
+  // Every stream writes one object in parts. There is no page cache in between: the job waits until
+  // the store has answered, so the end of the stall and durability coincide.
   void checkpoint() {
     const auto start = Clock::now();
     const Rate saved = spread(probe_.streams, probe_.streams, [this](s3::Client& c, int i) {
@@ -225,17 +227,20 @@ class BucketRun {
       return take(done);
     });
     const double bytes = static_cast<double>(probe_.large_bytes) * saved.done;
-    add({"checkpoint_safe", fmt::format("checkpoint of {} objects in parts: safe", probe_.streams),
+    add({"checkpoint_safe",
+         fmt::format("checkpoint of {} objects as multipart uploads: time until "
+                     "durable",
+                     probe_.streams),
          ProbeUnit::seconds},
         seconds_since(start));
-    add({"checkpoint_rate", "checkpoint bytes made safe"}, bytes / saved.seconds);
+    add({"checkpoint_rate", "checkpoint bytes made durable"}, bytes / saved.seconds);
   }
 
   void clean_up() {
     probe_.progress("deleting", 1);
     std::vector<std::string> left;
     for (const std::string& name : written_) {
-      if (left.size() >= 3) {  // a store that is gone is not asked a thousand times
+      if (left.size() >= 3) {  // a store that no longer answers is not asked a thousand times
         left.push_back(name);
         continue;
       }
@@ -246,8 +251,8 @@ class BucketRun {
                              .code = "probe.left",
                              .place = {.file = probe_.target},
                              .what = fmt::format("{} objects could not be deleted", left.size()),
-                             .why = "the store did not answer the deletion",
-                             .fix = "delete what lies below " + prefix_};
+                             .why = "the store did not answer the delete requests",
+                             .fix = "delete all objects under " + prefix_};
     if (faults_.empty()) report_.notices.push_back(remains.what + ": " + remains.fix);
     if (!faults_.empty()) faults_.push_back(remains);
   }
@@ -262,8 +267,8 @@ class BucketRun {
     report_.conditions.emplace_back("retries", std::to_string(retries));
     if (retries + reconnects > 0) {
       report_.notices.push_back(fmt::format(
-          "{} requests were sent again after a failure and {} connections made anew; their time "
-          "counts",
+          "{} requests were retried after a failure and {} connections were reopened; this time is "
+          "included",
           retries, reconnects));
     }
   }

@@ -1,10 +1,11 @@
-// The probe of an object store: small and large objects, one stream and many, a checkpoint in
-// parts.
+// The probe of an object store: small and large objects, one stream and many, a checkpoint as
+// multipart upload.
 //
 // Objects are put below a prefix of the probe's own and deleted at the end, also after Ctrl-C or a
-// failure; keys that could not be deleted are named. Digests of single PUTs are computed before the
-// clock starts. The checkpoint is digested and every read verified while the clock runs, as in a
-// real client. A repeated request counts with all its attempts, and the report says how many.
+// failure; keys that could not be deleted are reported. Digests of single PUTs are computed before
+// the time starts. The checkpoint is digested and every read verified while the time runs, as in a
+// real client. A repeated request counts with all its attempts, and the report says how many there
+// were.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,7 @@ struct BucketProbe {
   int large_objects = 8;
   std::size_t large_bytes = storage::kProbeObjectBytes;
   std::size_t part_bytes = std::size_t{8} << 20;
-  double seconds = 10;  // limit of one measurement
+  double seconds = 10;  // time limit of one measurement
   int repeats = 5;
   net::ClientOptions limits;
   std::function<bool()> stop = [] { return false; };

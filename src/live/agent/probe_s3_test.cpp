@@ -1,5 +1,5 @@
 // The probe of a bucket against a store on loopback that counts, delays and refuses requests: what
-// is put, read and left, and which requests a figure measures.
+// is written, read and left behind, and which requests a figure measures.
 #include "live/agent/probe_s3.h"
 
 #include <gmock/gmock.h>
@@ -254,7 +254,7 @@ TEST_F(ProbeS3, objects_that_could_not_be_deleted_are_named) {
   const ProbeReport report = measured();
   EXPECT_THAT(report.notices,
               Contains(AllOf(HasSubstr("4 objects"), HasSubstr("below/orrery-probe-"))));
-  // After three failures the rest is not tried, and is counted too.
+  // After three failures the remaining deletions are not tried, and count as failed too.
   store.objects.clear();
   store.asked.clear();
   probe.large_objects = 6;

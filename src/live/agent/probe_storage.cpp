@@ -37,7 +37,7 @@ std::string size_text(double bytes) {
   return significant(bytes, 4) + ' ' + units[unit];
 }
 
-// The state of one probe: what is open, what was found.
+// The state of one probe: what is open and what was measured.
 class FolderRun {
  public:
   explicit FolderRun(const FolderProbe& probe) : probe_(probe) {
@@ -104,7 +104,7 @@ class FolderRun {
                   .place = {.file = probe_.path},
                   .what = "the file is shorter than one block",
                   .why = "",
-                  .fix = "give a folder, where the probe makes a file of its own"}};
+                  .fix = "give a folder; the probe then creates its own file there"}};
     }
     return span_ > 0;
   }
@@ -114,8 +114,8 @@ class FolderRun {
     engine_ = probe_.engine.value_or(IoEngine::io_uring);
     if (engine_ == IoEngine::threads || io_uring_works(why)) return;
     engine_ = IoEngine::threads;
-    report_.notices.push_back(fmt::format(
-        "the kernel refuses io_uring ({}): threads call pread and pwrite instead", why));
+    report_.notices.push_back(
+        fmt::format("the kernel refuses io_uring ({}): threads use pread and pwrite instead", why));
   }
 
   void describe() {
@@ -123,15 +123,16 @@ class FolderRun {
     if (system) {
       report_.conditions.emplace_back("file_system", system->name);
       if (system->in_memory) {
-        report_.notices.push_back("tmpfs is memory: these are no figures of a device");
+        report_.notices.push_back(
+            "this is tmpfs: the figures describe memory, not a storage device");
       }
     }
     report_.conditions.emplace_back("engine", to_text(engine_));
     report_.conditions.emplace_back("seed", std::to_string(probe_.seed));
   }
 
-  // The file is written once before anything is measured: a first write would also measure the
-  // allocation of blocks.
+  // The file is written once before anything is measured, because a first write would also measure
+  // the allocation of blocks.
   bool lay_out() {
     span_ = reads_only() ? span_ : probe_.file_bytes / probe_.block_bytes * probe_.block_bytes;
     if (!reads_only()) {
@@ -149,7 +150,7 @@ class FolderRun {
     report_.conditions.emplace_back("caching", direct_ ? "O_DIRECT" : "page cache");
     if (!direct_) {
       report_.notices.push_back(
-          "without O_DIRECT: writes count until flushed, reads may come from memory");
+          "without O_DIRECT: writes are timed until flushed, and reads may come from memory");
     }
     return true;
   }
@@ -172,10 +173,10 @@ class FolderRun {
             .place = {.file = probe_.path},
             .what = "a measurement failed: " + what,
             .why = "",
-            .fix = "the storage itself reports this; look at its log"};
+            .fix = "the storage reported this error; check its log"};
   }
 
-  // False once the probe has ended: a figure cut short is not kept.
+  // Returns false once the probe has ended: an incomplete figure is not kept.
   bool keep(const std::string& fault) {
     if (!fault.empty() && faults_.empty()) faults_ = {io_fault(fault)};
     return !ended();
@@ -203,7 +204,7 @@ class FolderRun {
            part == ProbePart::decode;
   }
 
-  // Bytes and operations a second of one run; buffered writes count until they are flushed.
+  // Bytes and operations per second of one run; buffered writes count until they are flushed.
   IoRun block_run(bool write, bool random) {
     if (!direct_) posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED);
     IoRun run = run_io(block_plan(write, random, 0, probe_.seconds), engine_);
@@ -228,7 +229,7 @@ class FolderRun {
     const IoRun read = block_run(false, false);
     if (!keep(read.fault)) return;
     report_.add({"sequential_read", "sequential read" + how}, read.bytes_per_s());
-    report_.add({"sequential_read_cores", "cores busy meanwhile", ProbeUnit::factor},
+    report_.add({"sequential_read_cores", "CPU cores busy during the read", ProbeUnit::factor},
                 read.cpu_share);
     if (reads_only()) return;
     const IoRun write = block_run(true, false);
@@ -244,13 +245,13 @@ class FolderRun {
     const IoRun read = block_run(false, true);
     if (!keep(read.fault)) return;
     report_.add({"random_read", "random read" + how, ProbeUnit::per_s}, read.per_s());
-    report_.add({"random_read_p99", "slowest hundredth of them", ProbeUnit::seconds},
+    report_.add({"random_read_p99", "random read latency, 99th percentile", ProbeUnit::seconds},
                 read.latency_p99_s);
     IoPlan one = block_plan(false, true, 0, std::min(probe_.seconds, 1.0));
     one.depth = 1;
     const IoRun alone = run_io(one, engine_);
     if (!keep(alone.fault)) return;
-    report_.add({"first_byte", "one random read alone, half are faster", ProbeUnit::seconds},
+    report_.add({"first_byte", "latency of a single random read, median", ProbeUnit::seconds},
                 alone.latency_p50_s);
     if (reads_only()) return;
     const IoRun write = block_run(true, true);
@@ -271,33 +272,35 @@ class FolderRun {
     const MetadataRates rates = measure_metadata(files_plan(probe_.files));
     if (!keep(rates.fault)) return;
     const std::string how = fmt::format(", {} threads", probe_.threads);
-    report_.add({"creates", "empty files made" + how, ProbeUnit::per_s}, rates.creates_per_s);
+    report_.add({"creates", "empty files created" + how, ProbeUnit::per_s}, rates.creates_per_s);
     report_.add({"stats", "files looked up" + how, ProbeUnit::per_s}, rates.stats_per_s);
     report_.add({"unlinks", "files removed" + how, ProbeUnit::per_s}, rates.unlinks_per_s);
     const CommitRate commits = measure_commits(files_plan(kCommits));
     if (!keep(commits.fault)) return;
-    report_.add({"commits", "small files made safe: fsync, rename, fsync", ProbeUnit::per_s},
+    report_.add({"commits", "small files made durable: fsync, rename, fsync", ProbeUnit::per_s},
                 commits.per_s);
   }
 
   void samples() {
     const SampleRates rates = measure_samples({.files = files_plan(probe_.samples)});
     if (!keep(rates.fault)) return;
-    const std::string files = fmt::format("as files of {} kB, ", storage::kProbeSampleBytes / 1000);
+    const std::string files = fmt::format("{} kB files, ", storage::kProbeSampleBytes / 1000);
     report_.add({"small_file_read", "read " + files + "cold"}, rates.file_read_bytes_per_s);
-    report_.add({"shard_read", "read as shards of the same bytes"}, rates.shard_read_bytes_per_s);
-    report_.add({"small_file_write", "written " + files + "flushed"}, rates.file_write_bytes_per_s);
-    report_.add({"shard_write", "written as shards, flushed"}, rates.shard_write_bytes_per_s);
+    report_.add({"shard_read", "read the same bytes as shards"}, rates.shard_read_bytes_per_s);
+    report_.add({"small_file_write", "write " + files + "flushed"}, rates.file_write_bytes_per_s);
+    report_.add({"shard_write", "write the same bytes as shards, flushed"},
+                rates.shard_write_bytes_per_s);
   }
 
   void decode() {
     if (picture_.empty()) picture_ = encode_picture({}, probe_.seed);
-    if (picture_.empty()) return keep("no JPEG could be made"), void();
+    if (picture_.empty()) return keep("the probe could not create a JPEG"), void();
     const double seconds = std::min(probe_.seconds, 1.0);
     const DecodeRate one = measure_decode(picture_, 1, seconds, probe_.stop);
     if (ended()) return;
     const std::string how = fmt::format(" of 500 x 375, {} kB", picture_.size() / 1000);
-    report_.add({"decode_core", "JPEGs" + how + ", a core", ProbeUnit::per_s}, one.per_core_per_s);
+    report_.add({"decode_core", "JPEGs" + how + ", per core", ProbeUnit::per_s},
+                one.per_core_per_s);
     const DecodeRate all = measure_decode(picture_, probe_.cores, seconds, probe_.stop);
     if (ended()) return;
     report_.add({"decode_all", fmt::format("JPEGs, all {} cores", probe_.cores), ProbeUnit::per_s},
@@ -314,18 +317,19 @@ class FolderRun {
     const auto bytes = static_cast<double>(times.bytes);
     const std::string what =
         fmt::format("checkpoint of {}, {} writers: ", size_text(bytes), probe_.threads);
-    report_.add({"checkpoint_stall_end", what + "stall end", ProbeUnit::seconds},
+    report_.add({"checkpoint_stall_end", what + "end of stall", ProbeUnit::seconds},
                 times.stall_end_s);
-    report_.add({"checkpoint_safe", what + "safe", ProbeUnit::seconds}, times.safe_s);
-    report_.add({"checkpoint_rate", "checkpoint bytes made safe"}, bytes / times.safe_s);
+    report_.add({"checkpoint_safe", what + "time until durable", ProbeUnit::seconds}, times.safe_s);
+    report_.add({"checkpoint_rate", "checkpoint bytes made durable"}, bytes / times.safe_s);
   }
 
   void finish() {
     const ProbeFigure* small = report_.figure("small_file_read");
     const ProbeFigure* shard = report_.figure("shard_read");
     if (small && shard && small->value() > 0) {
-      report_.add({"small_file_penalty", "shards are faster to read by", ProbeUnit::factor},
-                  shard->value() / small->value());
+      report_.add(
+          {"small_file_penalty", "read speed of shards relative to small files", ProbeUnit::factor},
+          shard->value() / small->value());
     }
   }
 

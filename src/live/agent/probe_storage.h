@@ -1,10 +1,9 @@
-// The probe of a folder: blocks, metadata, small files beside shards, JPEG decoding, a checkpoint
-// burst; each measured several times in turn.
+// The probe of a folder: blocks, metadata, small files compared with shards, JPEG decoding and a
+// checkpoint burst, each measured several times.
 //
-// Each repeat measures all figures in turn, so that other load which comes and goes widens every
-// interval a little instead of spoiling one figure. Everything is written in one folder of the
-// probe's own, which is removed at the end, also after Ctrl-C. If the target is a file, it is only
-// read.
+// Each repeat measures all figures in turn, so temporary other load widens every interval a little
+// instead of spoiling one figure. Everything is written in one folder of the probe's own, which is
+// removed at the end, also after Ctrl-C. If the target is a file, it is only read.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ std::string_view to_text(ProbePart part);
 std::optional<ProbePart> probe_part(std::string_view word);
 std::vector<ProbePart> all_probe_parts();
 
-// Called with what is measured next and how much of the whole is done (0 to 1).
+// Called with the next measurement and the completed share of the whole probe (0 to 1).
 using ProbeProgress = std::function<void(std::string_view what, double done)>;
 
 struct FolderProbe {
@@ -35,7 +34,7 @@ struct FolderProbe {
   int depth = 8;
   std::size_t random_bytes = 4096;
   int random_depth = 32;
-  double seconds = 3;  // limit of one measurement
+  double seconds = 3;  // time limit of one measurement
   int repeats = 5;
   int threads = 4;  // for files, shards and the checkpoint
   int cores = 1;    // for decoding
@@ -43,7 +42,7 @@ struct FolderProbe {
   int samples = 500;
   std::uint64_t checkpoint_bytes = std::uint64_t{512} << 20;
   bool direct = true;
-  std::optional<IoEngine> engine;  // none: io_uring if the kernel allows it
+  std::optional<IoEngine> engine;  // nullopt: io_uring if the kernel allows it
   std::uint64_t seed = 1;
   std::function<bool()> stop = [] { return false; };
   ProbeProgress progress = [](std::string_view, double) {};

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using Clock = std::chrono::steady_clock;
 
-// A code, or "measured".
+// Returns a code, or "measured".
 std::string outcome_of(const FolderProbe& probe) {
   const auto report = probe_folder(probe);
   return report ? "measured" : report.error().front().code;
@@ -156,7 +156,7 @@ TEST(ProbeStorage, repeats_go_round_the_parts_asked_for) {
   ASSERT_TRUE(report);
   EXPECT_THAT(steps, ElementsAre(testing::_, Pair("sequential", 0), Pair("decode", 0.25),
                                  Pair("sequential", 0.5), Pair("decode", 0.75)))
-      << "first the file is written";
+      << "the file is written first";
   EXPECT_EQ(report->figure("checkpoint_safe"), nullptr);
   EXPECT_EQ(report->figure("small_file_penalty"), nullptr);
   EXPECT_EQ(report->figure("decode_core")->samples.size(), 2u);
@@ -164,7 +164,7 @@ TEST(ProbeStorage, repeats_go_round_the_parts_asked_for) {
 
 TEST(ProbeStorage, file_is_only_read) {
   const TestFolder folder;
-  const std::string before(200'000, 'x');  // three blocks, and a rest that is not read
+  const std::string before(200'000, 'x');  // three blocks, and a remainder that is not read
   folder.write("data", before);
   const auto report =
       probe_folder(quick(folder.at("data"), {ProbePart::sequential, ProbePart::random,
@@ -190,7 +190,7 @@ TEST(ProbeStorage, sizes_are_shown_in_the_largest_whole_unit) {
 
 TEST(ProbeStorage, tmpfs_is_reported_as_memory) {
   const auto memory = file_system_of("/dev/shm");
-  if (!memory || memory->name != "tmpfs") GTEST_SKIP() << "no tmpfs at /dev/shm";
+  if (!memory || memory->name != "tmpfs") GTEST_SKIP() << "there is no tmpfs at /dev/shm";
   const TestFolder folder("/dev/shm");
   FolderProbe probe = quick(folder.path(), {ProbePart::metadata});
   const auto report = probe_folder(probe);

@@ -1,8 +1,9 @@
 // Drives the recovery policy (failure/recovery.h) against a cluster, real or simulated.
 //
-// A tick is: look, decide, journal the findings and the intended actions (on disk before anything
-// is done), apply the findings to the memory, carry out the actions, journal the outcome of each.
-// failure/recovery_port.h says what a cluster is and which of its faults a tick survives.
+// Each tick reads the state of the cluster, decides, journals the findings and the intended actions
+// (on disk before anything is done), applies the findings to the memory, carries out the actions
+// and journals the outcome of each. failure/recovery_port.h says what a cluster is and which of its
+// faults a tick survives.
 #pragma once
 
 #include <functional>
@@ -27,17 +28,17 @@ struct TickReport {
   Seconds at;
   std::vector<failure::RecoveryEvent> events;
   std::vector<ActionOutcome> outcomes;
-  int jobs_waiting = 0;  // lost and not running again yet
+  int jobs_waiting = 0;  // lost jobs that are not running again yet
 };
 
-// Returns how long to wait for the next look. While a lost job waits for its moment, looks come
-// more often: the moment is short.
+// Returns how long to wait until the next look. While a lost job waits for its restart, looks are
+// more frequent, because the right moment is short.
 Seconds next_look(const TickReport& report, Seconds interval);
 
-// A port that looks and does nothing, for dry runs.
+// A port that reads but does nothing, for dry runs.
 class DryPort final : public failure::RecoveryPort {
  public:
-  // `cluster` outlives it.
+  // `cluster` must outlive it.
   explicit DryPort(failure::RecoveryPort& cluster) : cluster_(cluster) {}
   Result<failure::ClusterLook> look() override { return cluster_.look(); }
   Result<void> act(const failure::RecoveryAction&) override { return {}; }
@@ -59,7 +60,8 @@ class RecoverAgent {
   Result<TickReport> tick();
 
   const failure::RecoveryMemory& memory() const { return memory_; }
-  // Call after the journal was cut to the memory: the next look is then journalled whole.
+  // Call this after the journal was reduced to the memory: the next look is then journalled as a
+  // whole.
   void journal_was_cut() { journalled_ = {}; }
 
  private:
@@ -69,7 +71,7 @@ class RecoverAgent {
   AppendLines append_;
   failure::RecoveryPolicy policy_;
   failure::RecoveryMemory memory_;
-  failure::ClusterLook journalled_;  // the look that the journal's "seen" lines add up to
+  failure::ClusterLook journalled_;  // the look that results from the journal's "seen" lines
 };
 
 }  // namespace orrery::agent

@@ -1,4 +1,4 @@
-// For tests of what talks to Slurm: its programs answered from tables.
+// For tests of code that uses Slurm: its programs, answered from tables.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace orrery::agent {
 
-// Answers squeue, sinfo and scontrol, and keeps what was asked.
+// Answers squeue, sinfo and scontrol, and records the calls.
 struct SlurmTables {
   std::string squeue = {};
   std::string sinfo = "n1;idle;none;\n";
-  std::string config = {};    // scontrol show config
-  std::string excluded = {};  // squeue for the nodes that jobs avoid
-  std::string failing = {};   // the program that ends with code 1
+  std::string config = {};    // output of scontrol show config
+  std::string excluded = {};  // output of squeue for the nodes that jobs exclude
+  std::string failing = {};   // the program that ends with exit code 1
   std::vector<Command> asked = {};
 
   CommandRunner runner() {

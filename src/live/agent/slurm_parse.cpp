@@ -17,11 +17,11 @@ std::unexpected<Diagnostics> malformed(std::string_view program, std::string_vie
   return fail({.code = "slurm.output",
                .place = {.file = std::string(program)},
                .what = "cannot read this line: " + std::string(line.substr(0, 200)),
-               .why = "the answer of " + std::string(program) + " is not in the form asked for",
-               .fix = "check that the client programs are of Slurm 22.05 or later"});
+               .why = "the answer of " + std::string(program) + " is not in the requested format",
+               .fix = "check that the Slurm client programs are version 22.05 or later"});
 }
 
-// Left out: states in which the scheduler itself is at work; nothing is done for those.
+// States in which the scheduler itself is active are left out: the agent does nothing about them.
 const std::map<std::string_view, failure::JobPhase>& phases() {
   static const std::map<std::string_view, failure::JobPhase> kPhases = {
       {"PENDING", failure::JobPhase::pending},      {"REQUEUE_HOLD", failure::JobPhase::pending},
@@ -74,7 +74,7 @@ std::optional<failure::JobView> job_of(std::string_view line) {
   return job;
 }
 
-// The base state and the flags of "down*+drain+not_responding", in lower case.
+// The base state and the flags of a text such as "down*+drain+not_responding", in lower case.
 struct NodeState {
   std::vector<std::string> words;
   bool marked_silent = false;
@@ -101,7 +101,7 @@ failure::NodeView node_of(std::string_view name, std::string_view text, std::str
   const auto any = [&state](std::initializer_list<std::string_view> words) {
     return std::ranges::any_of(words, [&](std::string_view w) { return state.has(w); });
   };
-  // A node that was taken off on purpose has not failed.
+  // A node that was taken out of service on purpose has not failed.
   const bool planned = any({"reboot", "reboot_issued", "reboot_requested", "maint", "powered_down",
                             "powering_down", "powering_up", "power_down", "power_up"});
   failure::NodeView node{.name = std::string(name)};
@@ -113,7 +113,7 @@ failure::NodeView node_of(std::string_view name, std::string_view text, std::str
   return node;
 }
 
-// "1-3,07" after the prefix "n".
+// Expands "1-3,07" after the prefix "n".
 bool expand_ranges(std::string_view prefix, std::string_view ranges, std::string_view suffix,
                    std::vector<std::string>& out) {
   for (const std::string_view range : split(ranges, ',')) {

@@ -10,11 +10,11 @@
 namespace orrery::agent {
 namespace {
 
-// Reasons are shown in tables; Slurm itself takes more.
+// Reasons are shown in tables; Slurm itself accepts longer ones.
 constexpr std::size_t kReasonBytesMax = 200;
 // Repeats of a look while the controller keeps restarting.
 constexpr int kLooksMost = 3;
-// Fences at once: each is a process, and a power failure may ask for one per node.
+// Concurrent fences: each is a process, and a power failure may need one per node.
 constexpr std::size_t kFencesMax = 256;
 
 bool is_name(const std::string& text) {
@@ -37,13 +37,13 @@ std::string plain_reason(const std::string& why) {
 std::unexpected<Diagnostics> refused(const Command& command, const CommandResult& result) {
   std::string said(trimmed(result.err.empty() ? result.out : result.err));
   std::ranges::replace(said, '\n', ' ');
-  if (result.timed_out) said = "no answer in time";
-  if (result.output_cut) said = "more output than can be held";
+  if (result.timed_out) said = "there was no answer in time";
+  if (result.output_cut) said = "the output is larger than the agent accepts";
   return fail({.code = "slurm.refused",
                .place = {.file = command.words.front()},
                .what = to_text(command) + ": " + said.substr(0, 500),
                .why = {},
-               .fix = "check that slurmctld runs and that this user may operate it"});
+               .fix = "check that slurmctld runs and that this user is a Slurm operator"});
 }
 
 Result<std::string> call(const SlurmAccess& access, const CommandRunner& runner,
@@ -58,7 +58,7 @@ Result<std::string> call(const SlurmAccess& access, const CommandRunner& runner,
   return std::move(result->out);
 }
 
-// Added to what the job already avoids, which may be its owner's wish.
+// Added to the nodes that the job already excludes, which its owner may have chosen.
 Result<std::vector<std::string>> exclusion(const SlurmAccess& access, const CommandRunner& runner,
                                            const failure::RecoveryAction& action) {
   const auto before = call(access, runner, {"squeue", "-h", "-j", action.job, "-o", "%x"});
@@ -95,14 +95,14 @@ Result<std::vector<std::string>> words_of(const SlurmAccess& access, const Comma
       return std::vector<std::string>{"scontrol", "hold", action.job};
     case failure::ActionKind::unhold_job:
       return std::vector<std::string>{"scontrol", "release", action.job};
-    case failure::ActionKind::fence_node:  // not Slurm's
+    case failure::ActionKind::fence_node:  // not an action of Slurm
     case failure::ActionKind::alert:
       break;
   }
   return std::vector<std::string>{"true"};
 }
 
-// What jobs that wait after a run avoid, which no other question tells.
+// Adds the nodes that jobs waiting for a restart exclude. No other query returns them.
 Result<void> add_avoided(const SlurmAccess& access, const CommandRunner& runner,
                          std::vector<failure::JobView>& jobs) {
   const auto waits = [](const failure::JobView& job) {
@@ -142,8 +142,8 @@ Result<failure::ClusterLook> SlurmPort::look() {
   return seen;
 }
 
-// Jobs before nodes, as the port promises. The controller's start time is read last, so a restart
-// in between shows as a new start time with older data, never the other way round.
+// Jobs are read before nodes, as the port promises. The controller's start time is read last, so a
+// restart in between shows as a new start time with older data, never the other way round.
 Result<failure::ClusterLook> SlurmPort::look_once() {
   const auto jobs = call(access_, runner_, {"squeue", "-h", "-a", "-t", "all", "-O", kJobFields});
   if (!jobs) return std::unexpected(jobs.error());
@@ -187,7 +187,8 @@ Result<void> SlurmPort::start_fence(const std::string& node) {
   const auto running = std::ranges::count_if(
       fences_, [](const auto& entry) { return entry.second.program != nullptr; });
   if (running >= static_cast<std::ptrdiff_t>(kFencesMax)) {
-    return fail({.code = "slurm.fences", .what = "too many fences at once", .why = {}, .fix = {}});
+    return fail(
+        {.code = "slurm.fences", .what = "too many hosts to fence at once", .why = {}, .fix = {}});
   }
   auto program = starter_(
       {.words = {access_.fence.value_or("false"), node}, .timeout = access_.fence_timeout});
@@ -201,7 +202,7 @@ Result<void> SlurmPort::act(const failure::RecoveryAction& action) {
       std::ranges::all_of(action.nodes, is_name) && (action.job.empty() || is_name(action.job));
   if (!names_fit) {
     return fail({.code = "slurm.name",
-                 .what = "a name that Slurm cannot have given: " + action.job,
+                 .what = "invalid job or host name for Slurm: " + action.job,
                  .why = {},
                  .fix = {}});
   }

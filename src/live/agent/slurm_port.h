@@ -1,12 +1,12 @@
-// The recovery port on a real Slurm: one look is one squeue, one sinfo and one `scontrol show
-// config` (for the controller's start time), an action is one scontrol.
+// The recovery port on a real Slurm. A look is one squeue, one sinfo and one `scontrol show config`
+// (for the controller's start time); an action is one scontrol.
 //
 // If the controller has restarted since the last look, the look is repeated, so that the state of
-// the old controller is not taken for that of the new one. Fences are programs that are started and
-// not waited for, so one that hangs delays nothing; looks show how each ended. They end with the
-// port: a successor fences again, which does no harm. Only the client programs are used, so no
-// version of Slurm's library is built in and every call can be repeated by hand. Names are checked
-// before they become an argument; no shell is involved.
+// the old controller is not mistaken for that of the new one. Fences are programs that are started
+// without waiting for them, so one that hangs delays nothing; later looks show how each ended. They
+// end with the port: a successor fences again, which does no harm. Only the client programs are
+// used, so no particular version of Slurm's library is built in and every call can be repeated by
+// hand. Names are checked before they become an argument; no shell is involved.
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@
 namespace orrery::agent {
 
 struct SlurmAccess {
-  std::string conf;                  // path of slurm.conf; empty: the default of the programs
-  std::optional<std::string> fence;  // program that powers off the node it is given
+  std::string conf;                  // path of slurm.conf; empty: the programs' default
+  std::optional<std::string> fence;  // program that powers off the node given as its argument
   SlurmMarks marks;
   Seconds timeout = seconds(20);  // per call
   Seconds fence_timeout = seconds(120);
@@ -58,7 +58,7 @@ class SlurmPort final : public failure::RecoveryPort {
 
 // The configuration that matters for recovery, read once at the start.
 struct SlurmHabits {
-  bool preempts = false;     // a requeue may be a preemption, which is no fault of its nodes
+  bool preempts = false;     // a requeue may be a preemption, which is not a fault of its nodes
   bool requeues = true;      // JobRequeue: jobs may be requeued unless they say otherwise
   int returns_service = 0;   // ReturnToService: 2 brings a node back as soon as it answers
   Seconds controller_since;  // BOOT_TIME of slurmctld

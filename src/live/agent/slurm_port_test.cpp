@@ -45,8 +45,8 @@ TEST(SlurmPort, look_fails_if_any_program_fails) {
   }
 }
 
-// The old controller answers for the nodes, the new one for its start time.
-TEST(SlurmPort, look_is_repeated_if_the_controller_changed_meanwhile) {
+// The old controller answers about the nodes, the new one about its start time.
+TEST(SlurmPort, look_is_repeated_if_the_controller_restarted_during_it) {
   int start = 1;
   std::string nodes = "n1;down;none;\n";
   int looks = 0;
@@ -76,7 +76,7 @@ TEST(SlurmPort, jobs_that_wait_after_a_run_show_the_nodes_they_avoid) {
   const auto first = port.look();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->controller_since, parse_slurm_time("2026-11-15T05:28:59"));
-  EXPECT_EQ(slurm.asked.size(), 3u) << "the job has not run yet: not asked";
+  EXPECT_EQ(slurm.asked.size(), 3u) << "the job has not run yet, so it is not queried";
   slurm.squeue =
       "12;PENDING;2;1;N/A;N/A;;Resources;\n7;PENDING;1;1;N/A;N/A;;Resources;\n"
       "8;PENDING;0;1;N/A;N/A;;None;\n";
@@ -164,7 +164,7 @@ failure::FenceState fence_of_n1(SlurmPort& port) {
   return view && !view->nodes.empty() ? view->nodes.front().fence : failure::FenceState::none;
 }
 
-// True if `state` is seen within five seconds.
+// Returns true if `state` is seen within five seconds.
 bool sees(SlurmPort& port, failure::FenceState state) {
   for (int i = 0; i < 500 && fence_of_n1(port) != state; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A range answer nests five deep; the parser behind it recurses.
+// The answer to a range query is nested five levels deep. The parser after this check is recursive.
 constexpr int kDepthMax = 16;
 
 Diagnostic fault(const std::string& file, int line, std::string what, std::string fix) {
@@ -25,7 +25,7 @@ Diagnostic fault(const std::string& file, int line, std::string what, std::strin
           .fix = std::move(fix)};
 }
 
-// Measurements by (step, rank), whatever order they came in.
+// Measurements by (step, rank), in whatever order they came.
 class Gatherer {
  public:
   void add(double step, const failure::RankPlace& place, double seconds) {
@@ -98,13 +98,13 @@ Diagnostics take_series(const Json& result, const std::string& file, Gatherer& a
     const Json& metric = series.at("metric");
     const auto rank = parse_integer(label(metric, {"rank"}));
     if (!rank || !is_rank(*rank)) {
-      faults.push_back(fault(file, 0, "a series without a label `rank`: " + metric.dump(),
+      faults.push_back(fault(file, 0, "a series has no `rank` label: " + metric.dump(),
                              "keep the label in the query: avg by (rank, host) (...)"));
       continue;
     }
     for (const Json& pair : series.at("values")) {
       const auto seconds = parse_number(pair.at(1).get<std::string>());
-      // Prometheus writes NaN for a sample that is none.
+      // Prometheus writes NaN for a missing sample.
       if (!seconds) continue;
       all.add(pair.at(0).get<double>(), place_of(metric, static_cast<int>(*rank)), *seconds);
     }
@@ -114,9 +114,11 @@ Diagnostics take_series(const Json& result, const std::string& file, Gatherer& a
 
 Result<failure::StepTimes> finished(Gatherer& all, Diagnostics faults, const std::string& file) {
   if (all.ranks() > kStragglerRanksMax) {
-    faults.push_back(fault(file, 0, "more than 100,000 ranks", "give one job at a time"));
+    faults.push_back(
+        fault(file, 0, "the input has more than 100,000 ranks", "give one job at a time"));
   } else if (all.ranks() < 2 && faults.empty()) {
-    faults.push_back(fault(file, 0, "fewer than two ranks", "slow is slower than the others"));
+    faults.push_back(fault(file, 0, "the input has fewer than two ranks",
+                           "give at least two ranks; a rank is slow only relative to the others"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return all.table();
@@ -130,8 +132,8 @@ Result<failure::StepTimes> step_times_from_csv(std::string_view text, const std:
   Diagnostics faults;
   for (const char* column : {"step", "rank", "seconds"}) {
     if (table->column(column)) continue;
-    faults.push_back(fault(file, 1, std::string("no column `") + column + "`",
-                           "step,rank,seconds and, where known, host,leaf"));
+    faults.push_back(fault(file, 1, std::string("there is no column `") + column + "`",
+                           "the columns are step,rank,seconds and, if known, host,leaf"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   Gatherer all;
@@ -142,8 +144,9 @@ Result<failure::StepTimes> step_times_from_csv(std::string_view text, const std:
     if (!step || !rank || !is_rank(*rank) || !seconds || *seconds <= 0) {
       constexpr std::size_t kFaultsShown = 20;
       if (faults.size() < kFaultsShown) {
-        faults.push_back(
-            fault(file, row.line, "not a step, a rank and a time above 0", "7,12,0.183"));
+        faults.push_back(fault(file, row.line,
+                               "the line does not hold a step, a rank and a time above 0",
+                               "write a line such as 7,12,0.183"));
       }
       continue;
     }
@@ -165,14 +168,14 @@ Result<failure::StepTimes> step_times_from_prometheus(std::string_view text,
     d.why = why;
     return fail(std::move(d));
   };
-  if (nests_too_deep(text)) return no_answer("it nests too deep");
+  if (nests_too_deep(text)) return no_answer("it is nested too deeply");
   try {
     const Json answer = Json::parse(text);
     if (answer.value("status", "") != "success") {
       return no_answer("its status is not success: " + answer.value("error", std::string("none")));
     }
     const Json& data = answer.at("data");
-    if (data.value("resultType", "") != "matrix") return no_answer("its result is no matrix");
+    if (data.value("resultType", "") != "matrix") return no_answer("its result type is not matrix");
     Gatherer all;
     Diagnostics faults = take_series(data.at("result"), file, all);
     return finished(all, std::move(faults), file);

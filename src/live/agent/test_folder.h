@@ -1,7 +1,7 @@
 // For tests that write files: a temporary folder per test, removed at its end.
 //
-// mkdtemp makes the name unique among tests that run at once. If it fails, the test ends with an
-// exception: it must not go on and write elsewhere.
+// mkdtemp makes the name unique among concurrent tests. If it fails, the test ends with an
+// exception: it must not continue and write elsewhere.
 #pragma once
 
 #include <cerrno>
@@ -38,7 +38,7 @@ class TestFolder {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;
   }
-  // For keys: readable by the owner only.
+  // For keys: only the owner can read the file.
   void write_secret(std::string_view below, std::string_view text) const {
     write(below, text);
     using std::filesystem::perms;

@@ -1,6 +1,6 @@
-// How a drive that cannot rename its objects (an object store, a RADOS pool) sets files aside: the
-// file stays, and an object NAME!aside beside it has its time and its origin. While that is there,
-// the file is listed apart.
+// How a drive that cannot rename its objects (an object store or a RADOS pool) sets files aside:
+// the file stays in place, and an object NAME!aside next to it stores the time and the origin.
+// While that object exists, the file is listed as set aside.
 #pragma once
 
 #include <set>
@@ -22,13 +22,13 @@ inline std::string aside_name(std::string_view file) {
 inline std::string aside_text(const AsideFile& file, const std::string& origin) {
   return std::to_string(file.since_ms) + '\n' + origin + '\n';
 }
-// Returns the time in such an object. An unreadable one counts as set aside just now: the latest
-// possible time.
+// Returns the time stored in such an object. If it is unreadable, the file counts as set aside just
+// now, the latest possible time.
 inline std::uint64_t aside_since(std::string_view text) {
   const auto since = parse_integer(text.substr(0, text.find('\n')));
   return since && *since >= 0 ? static_cast<std::uint64_t>(*since) : ~std::uint64_t{0};
 }
-// Returns the files that have such an object beside them.
+// Returns the files that have such an object next to them.
 inline std::vector<std::string> names_aside(const std::vector<std::string>& all) {
   std::vector<std::string> found;
   for (const std::string& name : all) {
@@ -37,7 +37,7 @@ inline std::vector<std::string> names_aside(const std::vector<std::string>& all)
   }
   return found;
 }
-// Returns the files that have none.
+// Returns the files that have no such object.
 inline std::vector<std::string> names_in_use(const std::vector<std::string>& all) {
   const auto aside = names_aside(all);
   const std::set<std::string> apart(aside.begin(), aside.end());

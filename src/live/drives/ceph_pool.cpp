@@ -21,14 +21,15 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kLibrary = "librados.so.2";
 constexpr const char* kMonitorSeconds = "5";
 constexpr const char* kDiskSeconds = "10";
-// After so long without an answer the library asks where the disk is by now. Its own ten seconds
-// would never pass before ours have: it would ask a disk that came back at another place for ever.
+// After this many seconds without an answer the library asks the monitors where the disk is now.
+// Its default of ten seconds would never expire before our own time limit, so it would keep asking
+// a disk that has moved to another address.
 constexpr const char* kLookAgainSeconds = "2";
 constexpr const char* kTickSeconds = "1";
-constexpr std::chrono::seconds kSpaceAge{10};  // a monitor is not asked more often
+constexpr std::chrono::seconds kSpaceAge{10};  // a monitor is asked at most this often
 constexpr std::size_t kUnitBytes = 4096;
 
-// What is called of the library, by its own names.
+// The functions of the library that are used, under their own names.
 struct Calls {
   decltype(&rados_create2) create2 = nullptr;
   decltype(&rados_conf_read_file) conf_read_file = nullptr;
@@ -94,7 +95,7 @@ bool bind_all(void* lib, Calls& to) {
          bind(lib, "rados_buffer_free", to.buffer_free);
 }
 
-// Loaded once and never unloaded: its threads may outlive the last pool by a moment.
+// Loaded once and never unloaded, because its threads may briefly outlive the last pool.
 Said<Calls> librados() {
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -118,7 +119,7 @@ PoolError error_of(const std::string& what, int code) {
   return {kind, what + ": " + std::strerror(error)};
 }
 
-// A connection to the cluster with its view of the pool.
+// A connection to the cluster and its view of the pool.
 class Session {
  public:
   static Said<std::shared_ptr<Session>> open(const PoolPlace& place) {
@@ -135,7 +136,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // What the monitors say of the pool; nothing where they have not counted it yet.
+  // Returns what the monitors report about the pool; zeros if they have no counts for it yet.
   Said<PoolSpace> space(const std::string& pool) const {
     const char* command = R"({"prefix":"df","format":"json"})";
     char* text = nullptr;
@@ -178,7 +179,7 @@ class Session {
     call.conf_set(made, "objecter_tick_interval", kTickSeconds);
     if (const int code = call.connect(made); code < 0) {
       PoolError error = error_of("cannot connect as " + place.user, code);
-      // ENOENT is a keyring, EINVAL a user, that is not there: neither is a silence.
+      // ENOENT means that the keyring is missing, EINVAL that the user is: neither is a silence.
       if (error.kind != PoolFault::silent) error.kind = PoolFault::refused;
       return std::unexpected(std::move(error));
     }
@@ -235,7 +236,7 @@ class CephAppend final : public Append {
   int code_ = 0;
 };
 
-// One that was never sent.
+// An append that was never sent.
 class FailedAppend final : public Append {
  public:
   explicit FailedAppend(PoolError why) : why_(std::move(why)) {}
@@ -259,7 +260,7 @@ class CephPool final : public Pool {
   Said<std::size_t> append_unit() override {
     const auto to = session();
     if (!to) return std::unexpected(to.error());
-    std::uint64_t unit = 0;  // none where copies are kept: a disk's block then
+    std::uint64_t unit = 0;  // 0 if the pool keeps copies; then the block size of a disk is used
     const int code = (*to)->call.required_alignment((*to)->io, &unit);
     if (code < 0) return std::unexpected(error_of("the pool " + place_.pool, code));
     return std::max<std::size_t>(unit, kUnitBytes);
@@ -282,7 +283,7 @@ class CephPool final : public Pool {
     std::uint64_t bytes = 0;
     std::time_t when = 0;
     const int code = (*to)->call.stat((*to)->io, object.c_str(), &bytes, &when);
-    if (code < 0) return std::unexpected(error_of("cannot look at " + object, code));
+    if (code < 0) return std::unexpected(error_of("cannot read the size of " + object, code));
     return bytes;
   }
 
@@ -329,7 +330,7 @@ class CephPool final : public Pool {
       const std::scoped_lock lock(mutex_);
       if (ready_) return ready_;
       if (connecting_) {
-        return pool_error(PoolFault::silent, "the cluster is being connected to");
+        return pool_error(PoolFault::silent, "still connecting to the cluster");
       }
       connecting_ = true;
     }
@@ -372,13 +373,15 @@ Result<PoolPlace> pool_place_of(const std::string& text) {
   const std::string bare = text.substr(0, text.find('?'));
   const auto slash = bare.find('/');
   if (!is_pool_place(bare) || slash == bare.npos) {
-    return place_error(text, "this is no namespace of a RADOS pool");
+    return place_error(text, "this is not a namespace of a RADOS pool");
   }
   const auto colon = bare.find(':');
   PoolPlace place{.pool = bare.substr(colon + 1, slash - colon - 1),
                   .space = bare.substr(slash + 1)};
   if (!is_plain(place.pool) || !is_plain(place.space)) {
-    return place_error(text, "a pool and a namespace are of letters, digits, '-', '_' and '.'");
+    return place_error(text,
+                       "the names of a pool and a namespace consist of letters, digits, '-', '_' "
+                       "and '.'");
   }
   if (bare.size() == text.size()) return place;
   for (const std::string_view word : split(std::string_view(text).substr(bare.size() + 1), '&')) {
@@ -392,7 +395,7 @@ Result<PoolPlace> pool_place_of(const std::string& text) {
     } else if (key == "user" && is_plain(value)) {
       place.user = value.starts_with("client.") ? value : "client." + value;
     } else {
-      return place_error(text, "'" + std::string(word) + "' is not understood");
+      return place_error(text, "'" + std::string(word) + "' is not a known option");
     }
   }
   return place;

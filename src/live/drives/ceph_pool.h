@@ -17,10 +17,10 @@ namespace orrery::drives {
 
 struct PoolPlace {
   std::string pool;
-  std::string space;  // the namespace; never the default one, which other programs may use
+  std::string space;  // the namespace; never the default one, because other programs may use that
   std::string conf = "/etc/ceph/ceph.conf";
   std::string user = "client.orrery";
-  std::string keyring = {};  // empty: as configured
+  std::string keyring = {};  // empty: as in the configuration
 
   bool operator==(const PoolPlace&) const = default;
 };

@@ -12,7 +12,7 @@ namespace {
 using Matrix = std::vector<unsigned char>;
 
 unsigned char* raw(std::string& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
-// ISA-L takes sources as char** though it only reads them.
+// ISA-L takes sources as char** although it only reads them.
 unsigned char* raw(std::string_view bytes) {
   return reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
 }
@@ -23,7 +23,7 @@ Matrix code_matrix(const ShardPlan& plan) {
   return matrix;
 }
 
-// `rows` (each k long) times the blocks.
+// Returns `rows` (each k long) multiplied by the blocks.
 std::vector<std::string> multiplied(const ShardPlan& plan, Matrix rows, int count,
                                     std::vector<unsigned char*> sources, std::size_t bytes,
                                     std::vector<std::string> out = {}) {
@@ -79,7 +79,8 @@ std::optional<std::string> rebuilt_block(const ShardPlan& plan,
   }
   Matrix inverse(k * k);
   if (gf_invert_matrix(chosen.data(), inverse.data(), plan.data) != 0) return std::nullopt;
-  // The wanted shard is its row of the code times the data, and the data is inverse x present.
+  // The wanted shard is its row of the code times the data; the data is the inverse times the
+  // present shards.
   Matrix row(k);
   const auto at = static_cast<std::size_t>(wanted) * k;
   for (std::size_t c = 0; c < k; ++c) {

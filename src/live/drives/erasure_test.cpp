@@ -1,4 +1,4 @@
-// Erasure coding: any k of k + m blocks give each block back, and nothing fewer does.
+// Erasure coding: any k of k + m blocks restore every block, and fewer do not.
 #include "live/drives/erasure.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Erasure, any_k_blocks_rebuild_every_other) {
     }
   }
   EXPECT_TRUE(parity_of({3, 0}, std::vector<std::string_view>{"a", "b", "c"}).empty());
-  // Blocks of one stripe are of one length: others are not put together.
+  // The blocks of a stripe have the same length; blocks of other lengths are not combined.
   const std::vector<std::optional<std::string>> odd = {std::nullopt, "ab", "abc"};
   EXPECT_FALSE(rebuilt_block({2, 1}, odd, 0));
 }

@@ -1,7 +1,7 @@
-// What may go wrong below a request: at a drive or in the metadata, as a value.
+// What may go wrong below a request, at a drive or in the metadata, as a value.
 //
-// A fault of a port is not the user's doing, so it is no Diagnostic: the store turns it into the
-// answer of the protocol (full: 507, busy: 503, anything else: 500) or mends it (a missing or
+// A fault of a port is not the user's fault, so it is not a Diagnostic. The store turns it into an
+// answer of the protocol (full: 507, busy: 503, anything else: 500) or repairs it (a missing or
 // corrupt shard is rebuilt from the others).
 #pragma once
 
@@ -11,11 +11,11 @@
 namespace orrery::drives {
 
 enum class PortFault {
-  missing,  // there is nothing of that name
+  missing,  // nothing has this name
   full,     // no space left
-  failed,   // the device said no
-  busy,     // it cannot be asked now; that says nothing of what it has
-  corrupt,  // what is there is not what was written
+  failed,   // the device reported an error
+  busy,     // the drive cannot be reached now; its contents are unknown, not lost
+  corrupt,  // the stored bytes differ from those written
 };
 
 struct Fault {

@@ -1,4 +1,5 @@
-// Small files of the store itself, written so that a power cut leaves the old one or the new one.
+// Small files of the store itself, written so that a power cut leaves either the old or the new
+// one.
 #pragma once
 
 #include <optional>
@@ -8,8 +9,8 @@
 namespace orrery::drives {
 
 std::optional<std::string> read_file(const std::string& path);
-// Replaces a file whole or not at all (files::replace_file), with the rights of the store's own
-// files. Returns false on failure, with errno set.
+// Replaces a file as a whole or not at all (files::replace_file), with the permissions of the
+// store's own files. Returns false on failure, with errno set.
 bool write_durably(const std::string& path, std::string_view text, int mode = 0640);
 
 }  // namespace orrery::drives

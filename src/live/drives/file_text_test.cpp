@@ -1,4 +1,4 @@
-// Small text files: written durably and whole, or not at all.
+// Small text files: written durably as a whole, or not at all.
 #include "live/drives/file_text.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST_F(FileTextTest, a_failed_write_leaves_no_partial_file) {
   std::filesystem::create_directories(folder + "/taken");
   std::filesystem::create_directories(folder + "/taken/by");
   EXPECT_FALSE(write_durably(folder + "/taken", "x")) << "a folder has that name";
-  EXPECT_FALSE(read_file(folder + "/taken.new")) << "nothing is left beside it";
+  EXPECT_FALSE(read_file(folder + "/taken.new")) << "no temporary file is left";
   EXPECT_FALSE(read_file(folder + "/text.new"));
   EXPECT_FALSE(read_file(folder + "/none"));
 }

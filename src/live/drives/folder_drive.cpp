@@ -33,9 +33,9 @@ constexpr int kFolders = 256;
 constexpr std::uint64_t kWriteBackBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kLargeBytes = std::uint64_t{512} << 10;
 constexpr std::uint64_t kAheadBytesMax = std::uint64_t{64} << 20;
-constexpr std::size_t kPiecesMax = 64;  // of one writev
+constexpr std::size_t kPiecesMax = 64;  // pieces per writev
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::size_t kNoteBytes = 512;  // a note that is not synced has a sector at the most
+constexpr std::size_t kNoteBytes = 512;  // a note that is not synced takes at most one sector
 
 Fault system_fault(const std::string& what, int error) {
   const PortFault kind = error == ENOSPC || error == EDQUOT ? PortFault::full
@@ -46,7 +46,7 @@ Fault system_fault(const std::string& what, int error) {
 
 class FolderFile final : public DriveFile {
  public:
-  // `folder` is synced too where the file is new.
+  // `folder` is synced as well if the file is new.
   FolderFile(int file, std::string path, std::string folder)
       : file_(file), path_(std::move(path)), folder_(std::move(folder)) {}
   ~FolderFile() override {
@@ -96,7 +96,8 @@ class FolderFile final : public DriveFile {
         {{into.data(), into.size()}, {behind.data(), behind.size()}}};
     const ssize_t n = ::preadv(file_, places.data(), 2, static_cast<off_t>(offset));
     if (n == static_cast<ssize_t>(into.size() + behind.size())) return static_cast<std::size_t>(n);
-    return DriveFile::read(offset, into, behind);  // interrupted, at the end, or a fault to be said
+    return DriveFile::read(offset, into, behind);  // interrupted, at the end of the file, or a
+                                                   // fault that is then reported
   }
 
   Outcome<void> sync() override {
@@ -110,9 +111,10 @@ class FolderFile final : public DriveFile {
     if (beside_.valid()) beside_.get();
   }
 
-  // Takes off what lies behind the last whole page: it waits for what follows it. A file system
-  // keeps whole pages in larger pieces, which cost it a quarter less; the blocks of a shard end
-  // anywhere. What comes first goes at once, for it tells whether the drive takes anything.
+  // Removes and returns the bytes after the last whole page; they wait for the bytes that follow.
+  // File systems store whole pages in larger pieces, which costs a quarter less, but the blocks of
+  // a shard end anywhere. The first bytes are written at once, because they show whether the drive
+  // accepts writes.
   std::string cut_rest(std::vector<std::string_view>& pieces) const {
     std::uint64_t bytes = 0;
     for (const std::string_view piece : pieces) bytes += piece.size();
@@ -129,8 +131,8 @@ class FolderFile final : public DriveFile {
     return rest;
   }
 
-  // Places that are found while pages go to the disk hold up both, and cost more than once ahead. A
-  // file system that cannot, or has no room, is left to say so when bytes come.
+  // Allocating space while pages are being written slows down both, and costs more than allocating
+  // ahead. If the file system cannot do this, or has no space, the later write reports it.
   void find_places(std::span<const std::string_view> pieces) {
     std::uint64_t end = size_;
     for (const std::string_view piece : pieces) end += piece.size();
@@ -149,14 +151,14 @@ class FolderFile final : public DriveFile {
            beside_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
   }
 
-  // Beside the writing, one stretch at a time: the disk is waited for when pages are handed to it.
-  // One that is behind takes a longer stretch the next time.
+  // Runs next to the writing, one stretch at a time, because handing pages to the disk may block.
+  // If the disk is behind, the next stretch is longer.
   void write_back() {
     beside_ =
         std::async(std::launch::async | std::launch::deferred, [this, from = started_, to = size_] {
           ::sync_file_range(file_, static_cast<off_t>(from), static_cast<off_t>(to - from),
                             SYNC_FILE_RANGE_WRITE);
-          // The name of a large file is made durable while its bytes come, not after them.
+          // The name of a large file is made durable while its bytes are still being written.
           if (from > 0 || folder_.empty()) return;
           name_synced_ = files::sync_folder(folder_);
         });
@@ -167,9 +169,9 @@ class FolderFile final : public DriveFile {
     const std::string_view rest[] = {rest_};
     if (auto done = write_all(rest); !done) return done;
     rest_.clear();
-    // Fewer came than were expected: the places behind them are given back.
+    // Fewer bytes were written than expected: release the space allocated beyond the end.
     if (placed_ > size_ && ::ftruncate(file_, static_cast<off_t>(size_)) != 0)
-      return std::unexpected(system_fault("cannot cut " + path_, errno));
+      return std::unexpected(system_fault("cannot truncate " + path_, errno));
     if (::fdatasync(file_) != 0)
       return std::unexpected(system_fault("cannot sync " + path_, errno));
     if (folder_.empty() || name_synced_ || files::sync_folder(folder_)) return {};
@@ -209,17 +211,18 @@ class FolderFile final : public DriveFile {
   int file_;
   std::string path_;
   std::string folder_;
-  std::uint64_t size_ = 0;      // of what was written
-  std::string rest_;            // behind it, still to be written
-  std::uint64_t started_ = 0;   // so much of it is on its way to the disk
-  std::uint64_t expected_ = 0;  // 0: not known, or the file system finds no places ahead
-  std::uint64_t placed_ = 0;    // up to here places were found
-  std::future<void> beside_;  // what is done beside the caller; what follows is known once it ended
+  std::uint64_t size_ = 0;      // bytes written
+  std::string rest_;            // bytes after them that are still to be written
+  std::uint64_t started_ = 0;   // bytes already handed to the disk
+  std::uint64_t expected_ = 0;  // 0: unknown, or the file system cannot allocate ahead
+  std::uint64_t placed_ = 0;    // end of the space allocated ahead
+  std::future<void> beside_;  // the write-back in the background; the members below are valid once
+                              // it has ended
   bool name_synced_ = false;
   std::optional<Outcome<void>> synced_;
 };
 
-// The file of a drive's note.
+// The file that holds a drive's note.
 class NoteFile {
  public:
   explicit NoteFile(std::string folder) : folder_(std::move(folder)), path_(folder_ + "/seen") {}
@@ -232,9 +235,9 @@ class NoteFile {
   Outcome<std::string> read() {
     const std::scoped_lock lock(mutex_);
     const auto text = read_file(path_);
-    if (!text) return fault(PortFault::missing, "there is no " + path_);
+    if (!text) return fault(PortFault::missing, "file not found: " + path_);
     auto found = newest_of(*text);
-    if (!found) return fault(PortFault::corrupt, path_ + " has no note that is whole");
+    if (!found) return fault(PortFault::corrupt, path_ + " holds no intact note");
     number_ = std::max(number_, found->first);
     return std::move(found->second);
   }
@@ -276,7 +279,7 @@ class NoteFile {
     return newest;
   }
 
-  // The pages have their places on the disk before anything is written into them.
+  // Both pages get their space on disk before anything is written to them.
   Outcome<void> open() {
     if (file_ >= 0) return {};
     if (const auto text = read_file(path_)) {
@@ -291,7 +294,7 @@ class NoteFile {
                                       static_cast<ssize_t>(blank.size()) &&
                                   ::fdatasync(file) == 0 && files::sync_folder(folder_));
     if (!made) {
-      const Fault why = system_fault("cannot make " + path_, errno);
+      const Fault why = system_fault("cannot create " + path_, errno);
       ::close(file);
       ::unlink(path_.c_str());
       return std::unexpected(why);
@@ -304,7 +307,7 @@ class NoteFile {
   std::string path_;
   std::mutex mutex_;
   int file_ = -1;
-  std::uint64_t number_ = 0;  // of the note written last
+  std::uint64_t number_ = 0;  // number of the note written last
 };
 
 class FolderDrive final : public Drive {
@@ -317,7 +320,7 @@ class FolderDrive final : public Drive {
   Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) override {
     auto found = file_of(name, O_RDONLY | O_CLOEXEC, false);
     if (found || found.error().kind != PortFault::missing) return found;
-    // It may have been set aside in error: what reads it needs it all the same.
+    // It may have been set aside by mistake; a reader needs it nevertheless.
     for (const std::uint64_t since_ms : aside_folders()) {
       const std::string path = aside_folder(since_ms) + '/' + name;
       const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -350,14 +353,15 @@ class FolderDrive final : public Drive {
     return note_.write(text, durable);
   }
 
-  // A copy of the file may be aside already, where a power cut undid half of a move: it stays too.
+  // A copy of the file may already be set aside, if a power cut undid half of a move. That copy is
+  // kept too.
   Outcome<void> set_aside(const AsideFile& file, const std::string& origin) override {
     Outcome<void> done;
     for (std::uint64_t since_ms = file.since_ms; since_ms < file.since_ms + 16; ++since_ms) {
       const std::string to = aside_folder(since_ms);
       std::error_code error;
       if (fs::create_directories(to, error); error)
-        return std::unexpected(system_fault("cannot make " + to, error.value()));
+        return std::unexpected(system_fault("cannot create " + to, error.value()));
       if (!fs::exists(to + "/origin", error)) (void)write_durably(to + "/origin", origin + '\n');
       done = moved(data_folder(file.name), to, file.name);
       if (done) return done;
@@ -396,7 +400,7 @@ class FolderDrive final : public Drive {
   Outcome<DriveSpace> space() override {
     struct statvfs now{};
     if (::statvfs(folder_.c_str(), &now) != 0) {
-      return std::unexpected(system_fault("cannot ask " + folder_, errno));
+      return std::unexpected(system_fault("cannot read the free space of " + folder_, errno));
     }
     return DriveSpace{.total_bytes = now.f_blocks * now.f_frsize,
                       .free_bytes = now.f_bavail * now.f_frsize};
@@ -404,7 +408,7 @@ class FolderDrive final : public Drive {
 
  private:
   std::string data_folder(const std::string& name) const {
-    // FNV-1a: the place of a file must be the same for every build.
+    // FNV-1a, because the folder of a file must be the same in every build.
     std::uint32_t hash = 2166136261u;
     for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
     return fmt::format("{}/data/{:02x}", folder_, (hash >> 8) % kFolders);
@@ -416,9 +420,9 @@ class FolderDrive final : public Drive {
     const int file = ::open(path.c_str(), flags, 0640);
     if (file >= 0) return std::make_unique<FolderFile>(file, path, is_new ? folder : "");
     const int error = errno;
-    // A folder that is gone as a whole says nothing of its files: the drive is away.
+    // If the whole folder is missing, nothing is known about its files: the drive is away.
     if (error == ENOENT && ::access((folder_ + "/drive").c_str(), F_OK) != 0)
-      return fault(PortFault::busy, "the drive in " + folder_ + " is not there");
+      return fault(PortFault::busy, "the drive at " + folder_ + " is missing");
     return std::unexpected(system_fault("cannot open " + path, error));
   }
 
@@ -435,7 +439,8 @@ class FolderDrive final : public Drive {
     }
     return all;
   }
-  // Never over a file that is there: then both stay. A power cut may undo it: that loses nothing.
+  // Never replaces an existing file; both are then kept. A power cut may undo the move, which loses
+  // nothing.
   Outcome<void> moved(const std::string& from, const std::string& to, const std::string& name) {
     const std::string before = from + '/' + name;
     const std::string after = to + '/' + name;
@@ -459,23 +464,23 @@ Result<void> make_drive(const std::string& folder, const DriveMark& mark) {
   for (int i = 0; i < kFolders && !error; ++i) {
     fs::create_directories(fmt::format("{}/data/{:02x}", folder, i), error);
   }
-  if (error) return drive_fault(folder, "no drive can be made here: " + error.message(), {});
-  // The mark comes last: a folder that has it has all the others.
+  if (error) return drive_fault(folder, "cannot create a drive here: " + error.message(), {});
+  // The marker is written last, so a folder that has it has everything else.
   if (!files::sync_folder(folder + "/data") || !write_durably(folder + "/drive", mark_text(mark))) {
-    return drive_fault(folder, std::string("no drive can be made here: ") + std::strerror(errno),
+    return drive_fault(folder, std::string("cannot create a drive here: ") + std::strerror(errno),
                        {});
   }
   return {};
 }
 
-// Whether it is the mark of a drive, whichever.
+// Returns whether the text is the marker of some drive.
 bool is_mark(std::string_view text) {
   const auto lines = split(text, '\n');
   return lines.size() == 4 && lines[0] == "orrery-drive 1" && lines[1].starts_with("store ") &&
          lines[2].starts_with("drive ") && lines[3].empty();
 }
 
-// Whether there are files of a drive below the folder.
+// Returns whether there are files of a drive below the folder.
 bool has_data(const std::string& folder) {
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder + "/data", error), end; !error && at != end;
@@ -496,28 +501,31 @@ Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, cons
                                                  Marking marking) {
   const std::string wanted = mark_text(mark);
   if (::access((folder + "/drive").c_str(), R_OK) != 0 && errno == EACCES) {
-    return drive_fault(folder, "this user may not read the drive",
-                       "start the store as the user who owns it, or give this user the right");
+    return drive_fault(folder, "this user has no permission to read the drive",
+                       "start the store as the user who owns the drive, or grant this user read "
+                       "access");
   }
   const auto found = read_file(folder + "/drive");
   if (found && *found == wanted) return std::make_unique<FolderDrive>(folder);
   if (found && is_mark(*found)) {
-    return drive_fault(folder, "this drive belongs to another store, or to another place in it",
-                       "mount each drive where it was");
+    return drive_fault(folder,
+                       "this drive belongs to another store, or to another position in this store",
+                       "mount each drive where it was before");
   }
   if (found && marking != Marking::again) {
-    return drive_fault(folder, "the mark of this drive, " + folder + "/drive, is damaged",
-                       "put the file back, or have it written again with `orrery store repair "
-                       "STORE --apply`");
+    return drive_fault(folder, "the marker file of this drive, " + folder + "/drive, is damaged",
+                       "restore the file, or write it again with `orrery store repair STORE "
+                       "--apply`");
   }
   const bool has_files = has_data(folder);
   if (marking == Marking::refuse || (has_files && marking == Marking::make)) {
     return drive_fault(
         folder,
-        has_files ? "the mark of this drive, " + folder + "/drive, is missing beside its data"
-                  : "this drive of the store is not there",
-        has_files ? "put the file back, or have it written again with `orrery store repair STORE "
-                    "--apply`"
+        has_files ? "the marker file of this drive, " + folder +
+                        "/drive, is missing although the "
+                        "drive holds data"
+                  : "this drive of the store is missing",
+        has_files ? "restore the file, or write it again with `orrery store repair STORE --apply`"
                   : "mount it, or replace it with `orrery store repair STORE --apply`");
   }
   if (auto made = make_drive(folder, mark); !made) return std::unexpected(made.error());

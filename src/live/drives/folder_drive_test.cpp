@@ -1,4 +1,4 @@
-// A drive in a folder of a file system: files, their places, room reserved ahead, files set aside,
+// A drive in a folder of a file system: files, their paths, space reserved ahead, files set aside,
 // and the note.
 #include "live/drives/folder_drive.h"
 
@@ -94,7 +94,7 @@ TEST_F(FolderDriveTest, a_file_is_read_as_it_was_written_from_any_offset) {
   EXPECT_EQ(drive->open("b.00.0").error().kind, PortFault::missing);
   EXPECT_EQ(*drive->list(), std::vector<std::string>{"a.00.0"});
   EXPECT_TRUE(drive->remove("a.00.0"));
-  EXPECT_TRUE(drive->remove("a.00.0")) << "gone already is fine";
+  EXPECT_TRUE(drive->remove("a.00.0")) << "removing a missing file succeeds";
   EXPECT_TRUE(drive->list()->empty());
   struct statvfs now{};
   ASSERT_EQ(::statvfs(folder.c_str(), &now), 0);
@@ -115,7 +115,7 @@ TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written) {
     {
       auto file = drive->create(name);
       ASSERT_TRUE(file);
-      std::size_t length = 64;  // as a header, a block, its checksum
+      std::size_t length = 64;  // the length of a header, a block, then its checksum
       for (std::size_t at = 0; at < size; at += length, length = length == 4 ? 65536 : 4) {
         const std::string_view piece = std::string_view(all).substr(at, length);
         ASSERT_TRUE((*file)->append({&piece, 1}));
@@ -132,8 +132,8 @@ TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written) {
   }
 }
 
-// Blocks and their checksums end anywhere; the file system is given whole pages of them, and what
-// is left over when the file is synced.
+// Blocks and their checksums end anywhere. The file system gets whole pages; the remaining bytes
+// are written when the file is synced.
 TEST_F(FolderDriveTest, a_file_grows_by_whole_pages_until_it_is_synced) {
   const auto drive = made();
   auto file = drive->create("x");
@@ -149,13 +149,14 @@ TEST_F(FolderDriveTest, a_file_grows_by_whole_pages_until_it_is_synced) {
     ASSERT_TRUE((*file)->append({&piece, 1}));
   };
   append(std::string(64, 'h'));
-  EXPECT_EQ(length(), 64u) << "the first goes at once: it tells whether the drive takes it";
+  EXPECT_EQ(length(), 64u) << "the first bytes are written at once, to see whether the drive "
+                              "accepts writes";
   append(std::string(100, 'a'));
   EXPECT_EQ(length(), 64u);
   append(std::string(9000, 'b'));
   EXPECT_EQ(length(), 8192u);
   append(std::string(3124, 'c'));
-  EXPECT_EQ(length(), 12288u) << "a page that ends with the piece";
+  EXPECT_EQ(length(), 12288u) << "the piece ends at a page boundary";
   append("d");
   ASSERT_TRUE((*file)->sync());
   EXPECT_EQ(length(), 12289u);
@@ -180,10 +181,10 @@ TEST_F(FolderDriveTest, a_large_file_that_does_not_fit_is_refused) {
   std::signal(SIGXFSZ, ignored);
   EXPECT_FALSE(done);
   EXPECT_GE(written, 3);
-  EXPECT_LT(written, 8) << "not only at the end";
+  EXPECT_LT(written, 8) << "the fault is reported before the end";
 }
 
-// The place of a file is part of the format: it must be found by every later program.
+// The path of a file is part of the format: every later version of the program must find it.
 TEST_F(FolderDriveTest, a_file_is_stored_in_the_folder_that_the_hash_of_its_name_gives) {
   const auto drive = made();
   for (const std::string name :
@@ -202,7 +203,8 @@ TEST_F(FolderDriveTest, a_folder_with_another_mark_is_refused) {
     const auto drive = open_folder_drive(folder, mark, make ? Marking::make : Marking::refuse);
     return drive ? std::string("opened") : drive.error().front().code;
   };
-  EXPECT_EQ(code({"store", "d0"}, false), "store.drive") << "not there, and not to be made";
+  EXPECT_EQ(code({"store", "d0"}, false), "store.drive") << "the drive is missing and must not be "
+                                                            "created";
   EXPECT_FALSE(std::filesystem::exists(folder + "/data"));
   EXPECT_EQ(code({"store", "d0"}, true), "opened");
   EXPECT_EQ(code({"store", "d0"}, false), "opened");
@@ -223,15 +225,15 @@ TEST_F(FolderDriveTest, a_drive_whose_folders_are_gone_is_busy) {
   EXPECT_FALSE(drive->space());
   const auto made = drive->create("other.00.0");
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().kind, PortFault::busy) << "the drive is away";
-  EXPECT_TRUE(drive->remove("name.00.0")) << "there is none";
+  EXPECT_EQ(made.error().kind, PortFault::busy) << "the whole drive is missing";
+  EXPECT_TRUE(drive->remove("name.00.0")) << "the file does not exist";
   ASSERT_TRUE(write_durably(folder, "a file"));
   const auto none = open_folder_drive(folder, {"s", "d"}, Marking::make);
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().front().what, StartsWith("no drive can be made here: "));
+  EXPECT_THAT(none.error().front().what, StartsWith("cannot create a drive here: "));
 }
 
-// Room on the disk is reserved ahead of a large file, and what the file did not use is given back.
+// Disk space is reserved ahead of a large file, and the unused part is released.
 class RoomAhead : public FolderDriveTest {
  protected:
   RoomAhead() : FolderDriveTest(std::filesystem::temp_directory_path()), drive(made_small()) {}
@@ -247,7 +249,8 @@ class RoomAhead : public FolderDriveTest {
     if (::stat((folder + name).c_str(), &found) != 0) return 0;
     return static_cast<std::uint64_t>(found.st_blocks) * 512;
   }
-  // Bytes on the disk after the first few of a file that will have `expected`.
+  // Returns the bytes on disk after writing the first few bytes of a file that will have `expected`
+  // bytes.
   std::uint64_t ahead_of(std::uint64_t expected) {
     EXPECT_TRUE(drive->remove("name.00.0"));
     auto file = drive->create("name.00.0");
@@ -268,7 +271,7 @@ TEST_F(RoomAhead, is_reserved_for_files_of_half_a_mebibyte_and_more) {
   EXPECT_GE(ahead_of(512 * 1024), 512u * 1024);
   EXPECT_GE(ahead_of(3 * kMib), 3 * kMib);
   const std::uint64_t most = ahead_of(1000 * kMib);
-  EXPECT_GE(most, 4 * kMib) << "a few megabytes ahead of what was written";
+  EXPECT_GE(most, 4 * kMib) << "a few megabytes beyond the bytes written";
   EXPECT_LT(most, 4 * kMib + 65'536);
 }
 
@@ -282,13 +285,13 @@ TEST_F(RoomAhead, is_extended_when_used_up_and_released_at_the_end) {
     return taken();
   };
   appended(64);
-  EXPECT_LT(appended(4 * kMib), 4 * kMib + 65'536) << "exactly to the end";
-  EXPECT_GE(appended(1), 8 * kMib) << "one more byte: as much again";
+  EXPECT_LT(appended(4 * kMib), 4 * kMib + 65'536) << "exactly up to the end";
+  EXPECT_GE(appended(1), 8 * kMib) << "one more byte reserves as much again";
   ASSERT_TRUE((*file)->sync());
   EXPECT_LT(taken(), 4 * kMib + 131'072);
   std::string bytes(6 * kMib, '\0');
   EXPECT_EQ((*drive->open("name.00.0"))->read(0, bytes).value(), 4 * kMib + 65)
-      << "the length counts only what was written";
+      << "the length counts only written bytes";
 }
 
 class AsideFolder : public FolderDriveTest {
@@ -315,7 +318,7 @@ TEST_F(AsideFolder, a_file_keeps_its_time_and_origin_and_can_be_brought_back) {
   ASSERT_EQ(aside->size(), 1u);
   EXPECT_EQ(aside->front().since_ms, 77u);
   EXPECT_EQ(bytes(), "bytes") << "it can still be read";
-  ASSERT_TRUE(drive->set_aside({kFile, 77}, "again")) << "it is there";
+  ASSERT_TRUE(drive->set_aside({kFile, 77}, "again")) << "the file exists";
   ASSERT_TRUE(drive->bring_back({kFile, 77}));
   EXPECT_THAT(drive->list().value(), ElementsAre(kFile));
   EXPECT_EQ(bytes(), "bytes");
@@ -332,7 +335,7 @@ TEST_F(AsideFolder, two_files_of_one_name_are_kept_apart) {
 TEST_F(AsideFolder, nothing_is_overwritten_and_an_empty_folder_is_removed) {
   ASSERT_TRUE(drive->set_aside({kFile, 5}, "x"));
   ASSERT_TRUE(drive->create(kFile));
-  EXPECT_FALSE(drive->bring_back({kFile, 5})) << "another has its place";
+  EXPECT_FALSE(drive->bring_back({kFile, 5})) << "another file has this path";
   EXPECT_EQ(drive->aside()->size(), 1u);
   ASSERT_TRUE(drive->remove_aside({kFile, 5}));
   EXPECT_FALSE(std::filesystem::exists(folder + "/aside/5"));

@@ -25,13 +25,13 @@ using Micros = std::chrono::microseconds;
 class SeenTimes {
  public:
   void add(Micros took);
-  // Returns the time within which this share of reads ended, to a factor of two; zero if none were
-  // seen.
+  // Returns the time within which this share of reads ended, to a factor of two; zero if there were
+  // none.
   Micros within(double share) const;
 
  private:
   static constexpr std::uint32_t kMost = 4096;
-  std::array<std::uint32_t, 40> counts_ = {};  // at i: reads of less than 2^i microseconds
+  std::array<std::uint32_t, 40> counts_ = {};  // entry i counts reads of less than 2^i microseconds
   std::uint32_t total_ = 0;
 };
 
@@ -41,17 +41,17 @@ struct HedgeRule {
   Micros slow_min{20'000};
   int slow_factor = 4;
   int forgiven = 8;
-  int at_once_max = 8;  // hedged reads at a time
+  int at_once_max = 8;  // hedged reads at the same time
 };
 
 struct DriveTrust {
   bool suspect = false;
-  int quick = 0;  // quick reads in a row
+  int quick = 0;  // fast reads in a row
 };
 
 DriveTrust trust_after(const HedgeRule& rule, const SeenTimes& seen, DriveTrust before,
                        Micros took);
-// Returns how long to wait for the drive before other drives are read; nullopt: without limit.
+// Returns how long to wait for the drive before other drives are read; nullopt: wait without limit.
 std::optional<Micros> hedge_delay(const HedgeRule& rule, const SeenTimes& seen, DriveTrust trust,
                                   int at_once);
 

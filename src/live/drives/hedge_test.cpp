@@ -34,7 +34,7 @@ TEST(SeenTimesTest, rounds_up_to_a_power_of_two_microseconds) {
   const std::int64_t longest = std::int64_t{1} << 39;
   EXPECT_EQ(shown(Micros{(longest >> 1) - 1}), Micros{longest >> 1});
   EXPECT_EQ(shown(Micros{longest >> 1}), Micros{longest});
-  EXPECT_EQ(shown(Micros{longest << 5}), Micros{longest}) << "the last there is";
+  EXPECT_EQ(shown(Micros{longest << 5}), Micros{longest}) << "the last bucket";
 }
 
 TEST(SeenTimesTest, gives_the_time_within_which_a_share_of_reads_ended) {
@@ -42,13 +42,14 @@ TEST(SeenTimesTest, gives_the_time_within_which_a_share_of_reads_ended) {
   add_times(seen, 3, 1us);
   seen.add(100us);
   EXPECT_EQ(seen.within(0.74), 2us);
-  EXPECT_EQ(seen.within(0.75), 2us) << "three of four";
+  EXPECT_EQ(seen.within(0.75), 2us) << "three of four reads";
   EXPECT_EQ(seen.within(0.76), 128us);
   EXPECT_EQ(seen.within(1.0), 128us);
-  EXPECT_EQ(seen.within(2.0), Micros{std::int64_t{1} << 39}) << "more than all";
+  EXPECT_EQ(seen.within(2.0), Micros{std::int64_t{1} << 39}) << "a share above 1";
 }
 
-// 4,095 are counted as they are; with the 4,096th all are halved, and a single one is forgotten.
+// 4,095 reads are counted as they are; with the 4,096th all counts are halved, and a single one is
+// forgotten.
 TEST(SeenTimesTest, halves_all_counts_at_4096) {
   SeenTimes seen;
   seen.add(1ms);
@@ -100,7 +101,7 @@ TEST(Hedge, other_drives_are_read_after_2_ms_or_the_usual_time) {
   SeenTimes seen;
   seen.add(1ms);
   const DriveTrust suspect{.suspect = true};
-  EXPECT_EQ(hedge_delay(rule, seen, suspect, 0), 2'000us) << "1,024 us are less";
+  EXPECT_EQ(hedge_delay(rule, seen, suspect, 0), 2'000us) << "1,024 us are below the limit";
   EXPECT_EQ(hedge_delay(rule, seen, suspect, 7), 2'000us);
   EXPECT_EQ(hedge_delay(rule, seen, suspect, 8), std::nullopt);
   EXPECT_EQ(hedge_delay(rule, seen, {}, 0), std::nullopt);

@@ -29,7 +29,7 @@ void Hedger::note(const std::string& drive, Micros took) {
   const auto at = trust_.find(drive);
   const DriveTrust before = at == trust_.end() ? DriveTrust{} : at->second;
   const DriveTrust now = trust_after(rule_, seen_, before, took);
-  // What a suspect drive takes is not what is usual.
+  // The read times of a suspect drive do not count as usual times.
   if (!now.suspect) seen_.add(took);
   if (at != trust_.end()) {
     at->second = now;
@@ -66,11 +66,12 @@ std::optional<Hedger::Begun> Hedger::begin(const std::string& drive,
     slow->ended_.notify_all();
     const std::scoped_lock lock(mutex_);
     --under_way_;
-    ended_.notify_all();  // under the lock: the hedger may end as soon as it is free
+    ended_.notify_all();  // under the lock, because the hedger may be destroyed as soon as it is
+                          // released
   };
   try {
     std::thread(std::move(work)).detach();
-  } catch (const std::system_error&) {  // no thread is to be had: it is read as any
+  } catch (const std::system_error&) {  // no thread is available: the drive is read as usual
     const std::scoped_lock lock(mutex_);
     --under_way_;
     return std::nullopt;

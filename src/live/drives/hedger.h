@@ -1,9 +1,9 @@
-// The live driver of hedge.h: keeps the read times of the drives, and reads suspect drives on
-// threads of their own, so that a reader that waits for one can turn to the others.
+// The live driver of hedge.h: records the read times of the drives, and reads suspect drives on
+// separate threads, so that a reader that waits for one can use the others.
 //
-// Threads. All calls from any thread. A read that its reader has given up goes on until its drive
-// answers; there are at most `at_once_max` of them, and the destructor waits for them, because they
-// use their drives.
+// Threads. All calls may come from any thread. A read that its reader has abandoned continues until
+// its drive answers. There are at most `at_once_max` such reads, and the destructor waits for them,
+// because they use their drives.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace orrery::drives {
 
-// A read in progress, with its file, which belongs to the reader again when the read is done.
+// A read in progress, with its file. The reader owns the file again when the read is done.
 class SlowRead {
  public:
   struct Result {
@@ -27,7 +27,7 @@ class SlowRead {
     std::shared_ptr<DriveFile> file = nullptr;
   };
   bool is_done() const;
-  bool wait_for(Micros time) const;  // Returns false if it is not done yet.
+  bool wait_for(Micros time) const;  // Returns false if the read is not done after `time`.
   const Result& wait() const;
 
  private:
@@ -39,7 +39,7 @@ class SlowRead {
 
 struct HedgeCounts {
   std::uint64_t asked = 0;  // reads for which other drives were read too
-  std::uint64_t won = 0;    // ... and were first
+  std::uint64_t won = 0;    // hedged reads that the other drives answered first
   int suspects = 0;         // drives that are slow now
 };
 
@@ -66,7 +66,7 @@ class Hedger {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   SeenTimes seen_;
-  std::map<std::string, DriveTrust> trust_;  // by drive; only drives that were slow once
+  std::map<std::string, DriveTrust> trust_;  // by drive; only drives that have been slow
   int under_way_ = 0;
   std::atomic<std::uint64_t> asked_ = 0;
   std::atomic<std::uint64_t> won_ = 0;

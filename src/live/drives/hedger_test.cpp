@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a suspect drive took is not usual: only what it took once it is forgiven counts again.
+// The times of a suspect drive are not usual times: they count again only once it is forgiven.
 TEST(HedgerTest, learns_the_usual_time_from_trusted_drives_only) {
   Hedger hedger({.slow_min = 10ms, .slow_factor = 2, .forgiven = 2});
   for (int i = 0; i < 20; ++i) hedger.note("good", 1ms);
@@ -31,7 +31,7 @@ TEST(HedgerTest, learns_the_usual_time_from_trusted_drives_only) {
   EXPECT_TRUE(hedger.suspects("bad"));
   hedger.note("bad", 1ms);
   EXPECT_FALSE(hedger.suspects("bad"));
-  EXPECT_EQ(hedger.counts().suspects, 2) << "worse and other";
+  EXPECT_EQ(hedger.counts().suspects, 2) << "the drives worse and other";
   hedger.count(true);
   hedger.count(false);
   hedger.count(true);
@@ -42,7 +42,7 @@ TEST(HedgerTest, learns_the_usual_time_from_trusted_drives_only) {
 TEST(HedgerTest, reads_in_the_background_from_suspect_drives_only) {
   Hedger hedger({.slow_min = 10ms, .slow_factor = 2, .forgiven = 2, .at_once_max = 1});
   const auto read = [] { return SlowRead::Result{std::string("bytes"), nullptr}; };
-  EXPECT_FALSE(hedger.begin("d", read)) << "nothing is known of it";
+  EXPECT_FALSE(hedger.begin("d", read)) << "no reads of it are known";
   hedger.note("d", 1ms);
   EXPECT_FALSE(hedger.begin("d", read));
   hedger.note("d", 100ms);

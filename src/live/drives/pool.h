@@ -1,19 +1,20 @@
-// The port to one namespace of a RADOS pool: objects that are made, appended to, read and removed.
+// The port to one namespace of a RADOS pool: objects that are created, appended to, read and
+// removed.
 //
-// Promises. An append whose wait() was good is on the disks of all replicas that the pool has at
-// that moment; before that it may be there, in part of its object's appends from the front, or not.
-// Calls for one object take effect in the order of the calls. Names are those of a drive's files
-// with a few more characters; an object holds at most 128 MiB.
+// Promises. An append whose wait() succeeded is on the disks of all replicas that the pool has at
+// that moment. Before that it may be stored or not; of several appends to one object, the stored
+// ones always come first. Calls for one object take effect in the order of the calls. Names are
+// those of a drive's files with a few more characters; an object holds at most 128 MiB.
 //
 // Faults. `silent`: no answer came in time, or the cluster cannot be reached. A silent append may
-// still have been carried out, or be carried out later. `refused`: the cluster does not know us, or
-// has no such pool; neither says anything about what is stored. `full` is returned at once, not
-// waited out. read returns what is there: the reader checks whether it is right.
+// still have been carried out, or be carried out later. `refused`: the cluster does not know the
+// user, or has no such pool; this says nothing about what is stored. `full` is returned at once
+// instead of waiting. read returns whatever is stored: the reader checks whether it is right.
 //
-// Threads. All calls from any thread; those of an Append from one.
+// Threads. All calls may come from any thread; those of an Append from one.
 //
-// Live: ceph_pool.h. Simulated: simulated_pool_fixture.h, which is silent before or after the call
-// takes effect, refuses, fills, flips and forgets what was not acknowledged.
+// Live: ceph_pool.h. Simulated: simulated_pool_fixture.h, which can be silent before or after a
+// call takes effect, refuse, fill up, flip bits and forget unacknowledged appends.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ inline std::unexpected<PoolError> pool_error(PoolFault kind, std::string what) {
   return std::unexpected(PoolError{kind, std::move(what)});
 }
 
-// An append in progress. If it is dropped, the append goes on without a result.
+// An append in progress. If this object is destroyed early, the append continues without a result.
 class Append {
  public:
   virtual ~Append() = default;
@@ -48,21 +49,22 @@ class Append {
 };
 
 struct PoolSpace {
-  std::uint64_t total_bytes = 0;  // what the pool holds and could hold, copies not counted
+  std::uint64_t total_bytes = 0;  // what the pool holds and could hold, not counting copies
   std::uint64_t free_bytes = 0;
 };
 
 class Pool {
  public:
   virtual ~Pool() = default;
-  // Appends to the object. `fresh`: makes it first, and fails with `taken` if it exists; otherwise
-  // fails with `absent` if it does not.
+  // Appends to the object. `fresh`: creates it first, and fails with `taken` if it exists.
+  // Otherwise fails with `absent` if it does not exist.
   virtual std::unique_ptr<Append> append(const std::string& object, std::string_view bytes,
                                          bool fresh) = 0;
-  // Appends to an object are multiples of this, but for the last one.
+  // Every append to an object except the last must be a multiple of this size.
   virtual Said<std::size_t> append_unit() = 0;
   virtual Said<std::string> read(const std::string& object, std::uint64_t offset,
-                                 std::size_t count) = 0;  // fewer at its end
+                                 std::size_t count) = 0;  // returns fewer bytes at the end of the
+                                                          // object
   virtual Said<std::uint64_t> size(const std::string& object) = 0;
   virtual Said<void> remove(const std::string& object) = 0;
   virtual Said<std::vector<std::string>> list() = 0;  // in no order

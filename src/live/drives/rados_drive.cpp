@@ -25,8 +25,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kAppendBytes = std::size_t{256} << 10;
-constexpr std::size_t kAppendsMax = 4;  // of one file, under way
-// A header, a block and its checksum: a short file is there with the first answer.
+constexpr std::size_t kAppendsMax = 4;  // appends in flight per file
+// A header, a block and its checksum: the first answer contains the whole of a short file.
 constexpr std::size_t kFrontBytes = std::size_t{72} << 10;
 constexpr std::chrono::seconds kPoolSilence{2};
 const std::string kMarkObject = "drive";
@@ -52,7 +52,7 @@ Fault fault_of_pool(const PoolError& error) {
   return {PortFault::failed, error.what};
 }
 
-// The pool, asked only while it answers and once the mark is known to be ours.
+// The pool. It is called only while it answers and once the marker is known to be ours.
 class PoolCalls {
  public:
   PoolCalls(std::unique_ptr<drives::Pool> pool, std::string mark)
@@ -88,13 +88,16 @@ class PoolCalls {
     {
       const std::scoped_lock lock(mutex_);
       if (SteadyClock::now() < silent_until_) {
-        return fault(PortFault::busy, "the pool did not answer a moment ago");
+        return fault(PortFault::busy,
+                     "the pool did not answer a moment ago and is not asked again yet");
       }
     }
     if (checked_) return {};
     const auto found = pool_->read(kMarkObject, 0, mark_.size() + 1);
     if (!found) return fault(PortFault::busy, heard(found.error()).what);
-    if (*found != mark_) return fault(PortFault::busy, "the mark of the drive is another's");
+    if (*found != mark_) {
+      return fault(PortFault::busy, "the drive's marker belongs to another store or drive");
+    }
     checked_ = true;
     return {};
   }
@@ -135,7 +138,7 @@ class PooledFile final : public DriveFile {
 
   using DriveFile::read;
   Outcome<std::size_t> read(std::uint64_t, std::span<char>) override {
-    return fault(PortFault::failed, "a file that is being written is not read");
+    return fault(PortFault::failed, "a file cannot be read while it is being written");
   }
 
   Outcome<void> sync() override {
@@ -148,7 +151,7 @@ class PooledFile final : public DriveFile {
   }
 
  private:
-  // A file that has failed once stays so: what follows the gap would be elsewhere than it should.
+  // A file that has failed once stays failed: bytes after the gap would end up at the wrong offset.
   Outcome<void> begin() {
     if (failed_) return std::unexpected(*failed_);
     if (chunk_ > 0) return {};
@@ -196,7 +199,7 @@ class PooledFile final : public DriveFile {
   std::size_t chunk_ = 0;
   std::string waiting_;
   std::uint64_t piece_ = 0;
-  std::uint64_t in_piece_ = 0;  // bytes of it that were sent
+  std::uint64_t in_piece_ = 0;  // bytes of the current piece that were sent
   bool made_ = false;
   std::deque<std::unique_ptr<drives::Append>> under_way_;
   std::optional<Fault> failed_;
@@ -246,9 +249,9 @@ class RadosDrive final : public Drive {
   Outcome<std::string> note() override {
     return calls_->ask([](drives::Pool& pool) { return pool.read(kNoteName, 0, kNoteBytesMost); });
   }
-  // Only what must be durable is sent: a call for each note is too dear. It is not replaced at
-  // once: after a crash between the two calls the drive has no note, which other drives make up
-  // for.
+  // Only durable notes are sent: a request per note would cost too much. The note is not replaced
+  // in one step: after a crash between the two calls the drive has no note, and the notes of other
+  // drives make up for it.
   Outcome<void> set_note(std::string_view text, bool durable) override {
     if (!durable) return {};
     return put(kNoteName, text);
@@ -316,7 +319,7 @@ class RadosDrive final : public Drive {
     alone_.clear();
     for (auto& [name, pieces] : files) {
       names.push_back(name);
-      // Its front may be on its way out, or was never seen.
+      // Its first pieces may be in the process of being removed, or were never seen.
       if (*pieces.rbegin() + 1 != pieces.size()) alone_[name] = std::move(pieces);
     }
     return names;
@@ -330,7 +333,8 @@ class RadosDrive final : public Drive {
           piece_name(name, piece), offset,
           static_cast<std::size_t>(std::min<std::uint64_t>(count, kPieceBytes - offset)));
     });
-    // No further piece: the file has ended. Without its first it is no file.
+    // A missing further piece means that the file has ended. A missing first piece means that there
+    // is no file.
     if (!bytes && bytes.error().kind == PortFault::missing && piece > 0) return std::string();
     return bytes;
   }
@@ -348,7 +352,7 @@ class RadosDrive final : public Drive {
 
   std::unique_ptr<PoolCalls> calls_;
   std::mutex mutex_;
-  std::map<std::string, std::set<std::uint64_t>> alone_;  // pieces of files that have gaps
+  std::map<std::string, std::set<std::uint64_t>> alone_;  // piece numbers of files that have gaps
 };
 
 std::unexpected<Diagnostics> rados_fault(const std::string& where, const std::string& what,
@@ -356,7 +360,7 @@ std::unexpected<Diagnostics> rados_fault(const std::string& where, const std::st
   return fail({.code = "store.rados", .place = {where}, .what = what, .why = {}, .fix = fix});
 }
 
-// What the mark of the place says, made where there is none and `make` says so.
+// Returns the marker of the place. If there is none and `make` is set, creates it.
 Said<std::string> mark_of(drives::Pool& pool, const std::string& mark, bool make) {
   auto found = pool.read(kMarkObject, 0, mark.size() + 1);
   if (found || found.error().kind != PoolFault::absent || !make) return found;
@@ -373,13 +377,14 @@ Result<std::unique_ptr<Drive>> open_rados_drive(std::unique_ptr<drives::Pool> po
   const std::string text = mark_text(mark);
   const auto found = mark_of(*pool, text, make);
   if (found && *found != text) {
-    return rados_fault(where, "this place belongs to another store, or to another drive of ours",
-                       "give every drive a namespace of its own");
+    return rados_fault(where,
+                       "this namespace belongs to another store, or to another drive of this store",
+                       "give each drive its own namespace");
   }
   if (!found && (make || found.error().kind == PoolFault::absent)) {
-    return rados_fault(where, "this drive of the store is not there: " + found.error().what,
-                       make ? "make the pool, and see that the user may write to it"
-                            : "check the place, or replace it with `orrery store repair`");
+    return rados_fault(where, "this drive of the store cannot be reached: " + found.error().what,
+                       make ? "create the pool, and check that the user may write to it"
+                            : "check its address, or replace the drive with `orrery store repair`");
   }
   auto calls = std::make_unique<PoolCalls>(std::move(pool), text);
   if (found) calls->trust_mark();

@@ -57,7 +57,7 @@ class RadosDriveTest : public testing::Test {
     if (!got) return std::unexpected(got.error());
     return bytes.substr(0, *got);
   }
-  // Bytes of which none is like its neighbours.
+  // Bytes that all differ from their neighbours.
   static std::string some_bytes(std::size_t count) {
     std::string bytes(count, '\0');
     std::uint32_t state = 1;
@@ -87,11 +87,11 @@ TEST_F(RadosDriveTest, keeps_the_promises_of_a_drive) {
     EXPECT_TRUE(read(*drive, "c.00.0", kPiece + 10) == whole);
     EXPECT_EQ(read(*drive, "d.00.0", 10), "");
     EXPECT_THAT(*drive->list(), UnorderedElementsAre("a.00.0", "b.00.0", "c.00.0", "d.00.0"));
-    EXPECT_EQ(pool.objects().size(), 7u);  // the mark, and three pieces of b
+    EXPECT_EQ(pool.objects().size(), 7u);  // the marker, and three pieces of b
     for (const auto& [name, object] : pool.objects()) {
       EXPECT_EQ(object.acked, object.bytes.size()) << name;
     }
-    // Reads begin where they like.
+    // Reads may begin at any offset.
     auto file = drive->open("b.00.0");
     ASSERT_TRUE(file);
     std::string part(300'000, '\0');
@@ -106,13 +106,13 @@ TEST_F(RadosDriveTest, keeps_the_promises_of_a_drive) {
 }
 
 TEST_F(RadosDriveTest, opens_only_under_its_own_mark) {
-  EXPECT_FALSE(open_drive(false));  // nothing is there
+  EXPECT_FALSE(open_drive(false));  // the namespace is empty
   made();
   EXPECT_TRUE(open_drive(false));
   EXPECT_FALSE(open_drive(false, {"another", "hot-0"}));
   EXPECT_FALSE(open_drive(true, {"another", "hot-0"}));
   pool.inject(PoolFault::refused, 1);
-  EXPECT_THAT(open_drive(true).error().front().what, HasSubstr("is not there"));
+  EXPECT_THAT(open_drive(true).error().front().what, HasSubstr("cannot be reached"));
 }
 
 TEST_F(RadosDriveTest, a_crash_keeps_synced_files_and_prefixes_of_others) {
@@ -142,7 +142,7 @@ TEST_F(RadosDriveTest, a_write_without_an_answer_is_not_acknowledged) {
       pool.objects().clear();
       const auto drive = made();
       auto file = drive->create("x.00.0");
-      // The call-th append of the file.
+      // The append with this number.
       const std::string_view first[] = {std::string_view(bytes).substr(0, call * 262'144)};
       ASSERT_TRUE((*file)->append(first));
       pool.inject(PoolFault::silent, 1, "append", when);
@@ -151,7 +151,7 @@ TEST_F(RadosDriveTest, a_write_without_an_answer_is_not_acknowledged) {
       if (done) done = (*file)->sync();
       ASSERT_FALSE(done);
       EXPECT_EQ(done.error().kind, PortFault::busy);
-      EXPECT_FALSE((*file)->sync());  // and it stays so
+      EXPECT_FALSE((*file)->sync());  // and it stays failed
       EXPECT_EQ(pool.faults_left(), 0u);
     }
   }
@@ -160,13 +160,13 @@ TEST_F(RadosDriveTest, a_write_without_an_answer_is_not_acknowledged) {
 TEST_F(RadosDriveTest, a_removal_cut_short_can_be_finished) {
   const auto drive = made();
   ASSERT_TRUE(write(*drive, "a.00.0", some_bytes(2 * kPiece + 10)));
-  // From the last piece on: the front is there until the end.
+  // Pieces are removed from the last one on, so the front exists until the end.
   pool.inject(PoolFault::broken, 1, "remove");
   EXPECT_FALSE(drive->remove("a.00.0"));
   EXPECT_EQ(pool.objects().size(), 4u);
   EXPECT_TRUE(drive->remove("a.00.0"));
   EXPECT_EQ(pool.objects().size(), 1u);
-  // A piece that came after its file was removed.
+  // A piece that arrived after its file was removed.
   pool.objects()["late.00.0@3"].bytes = "late";
   EXPECT_THAT(*drive->list(), UnorderedElementsAre("late.00.0"));
   EXPECT_TRUE(drive->remove("late.00.0"));
@@ -183,7 +183,7 @@ TEST_F(RadosDriveTest, faults_of_the_cluster_are_busy_full_or_failed) {
   EXPECT_EQ(write(*drive, "b.00.0", std::string(2000, 'b')).error().kind, PortFault::full);
   pool.inject(PoolFault::broken, 1);
   EXPECT_EQ(read(*drive, "a.00.0", 10).error().kind, PortFault::failed);
-  // After a silence the cluster is left alone for two seconds.
+  // After a silence the cluster gets no calls for two seconds.
   pool.inject(PoolFault::silent, 1);
   EXPECT_EQ(drive->list().error().kind, PortFault::busy);
   const int asked = pool.calls();
@@ -209,14 +209,14 @@ TEST_F(RadosDriveTest, the_mark_is_checked_later_if_the_cluster_is_silent_at_fir
   EXPECT_FALSE(pool.objects().contains("b.00.0"));
 }
 
-// Sizes of objects, and what was asked; it has no bytes but those of the mark.
+// Records sizes of objects and calls; it holds no bytes except those of the marker.
 struct RecordedPool {
   std::map<std::string, std::uint64_t> objects = {};
   std::size_t unit = 4096;
   std::vector<std::string> asked = {};
   int under_way = 0;
   int most_under_way = 0;
-  std::map<std::string, PoolFault> fails = {};  // by the call's name
+  std::map<std::string, PoolFault> fails = {};  // by the name of the call
   std::string mark = mark_text(kMark);
 };
 
@@ -307,7 +307,7 @@ class RadosDriveCalls : public testing::Test {
     const std::string_view pieces[] = {all};
     return file.append(pieces);
   }
-  // The calls for a file of `bytes` bytes, with "sync" before those of the sync.
+  // Returns the calls for a file of `bytes` bytes, with "sync" before those of the sync.
   std::vector<std::string> sent(std::size_t unit, std::uint64_t bytes) {
     pool.unit = unit;
     const auto drive = opened();
@@ -332,7 +332,8 @@ TEST_F(RadosDriveCalls, bytes_are_appended_in_whole_units) {
   EXPECT_THAT(sent(4096, 0), ElementsAre("sync", "append f 0 fresh"));
 }
 
-// Four are under way when a fifth is sent; a piece begins when the one before it is there.
+// Four appends are in flight when a fifth is sent; a piece begins when the one before it is
+// complete.
 TEST_F(RadosDriveCalls, at_most_four_appends_are_in_flight) {
   const auto drive = opened();
   auto file = drive->create("f");
@@ -345,7 +346,7 @@ TEST_F(RadosDriveCalls, at_most_four_appends_are_in_flight) {
   EXPECT_EQ(pool.under_way, 4);
   EXPECT_EQ(pool.asked.size(), 64u);
   ASSERT_TRUE(add(**file, 262'144));
-  EXPECT_EQ(pool.under_way, 1) << "all of the piece before were waited for";
+  EXPECT_EQ(pool.under_way, 1) << "all appends of the previous piece were waited for";
   EXPECT_EQ(pool.asked.back(), "append f@1 262144 fresh");
   ASSERT_TRUE((*file)->sync());
   EXPECT_EQ(pool.under_way, 0);
@@ -398,7 +399,7 @@ TEST_F(RadosDriveCalls, pieces_are_removed_from_the_last_to_the_first) {
   pool.objects = {{"f", kPiece - 1}};
   ASSERT_TRUE(drive->remove("f"));
   EXPECT_THAT(pool.asked, ElementsAre("remove f"));
-  ASSERT_TRUE(drive->remove("f")) << "good where there is none";
+  ASSERT_TRUE(drive->remove("f")) << "removing a missing file succeeds";
   pool.fails["size"] = PoolFault::refused;
   const auto unknown = drive->remove("f");
   ASSERT_FALSE(unknown);
@@ -409,7 +410,7 @@ TEST_F(RadosDriveCalls, pieces_are_removed_from_the_last_to_the_first) {
   EXPECT_EQ(stays.error().kind, PortFault::failed);
 }
 
-// A piece without those before it is listed as its file, and goes with it.
+// A piece without the pieces before it is listed as its file, and removed with it.
 TEST_F(RadosDriveCalls, a_piece_without_its_file_is_listed_and_removed_as_that_file) {
   const auto drive = opened();
   pool.objects = {{"a", 1},   {"b", kPiece}, {"b@1", 1}, {"c@3", 1},
@@ -420,7 +421,7 @@ TEST_F(RadosDriveCalls, a_piece_without_its_file_is_listed_and_removed_as_that_f
   EXPECT_THAT(pool.asked, ElementsAre("remove c@3", "remove c"));
   pool.asked.clear();
   ASSERT_TRUE(drive->remove("c"));
-  EXPECT_THAT(pool.asked, ElementsAre("remove c")) << "it is not remembered";
+  EXPECT_THAT(pool.asked, ElementsAre("remove c")) << "the gap is not remembered";
   pool.asked.clear();
   ASSERT_TRUE(drive->remove("h"));
   EXPECT_THAT(pool.asked, ElementsAre("remove h", "remove h@2", "remove h"));
@@ -450,7 +451,7 @@ TEST_F(RadosDriveCalls, the_mark_is_read_until_it_is_confirmed) {
   pool.asked.clear();
   EXPECT_TRUE(drive->open("f"));
   EXPECT_TRUE(drive->open("f"));
-  EXPECT_EQ(pool.asked.size(), 3u) << "the mark once";
+  EXPECT_EQ(pool.asked.size(), 3u) << "the marker is read once";
 }
 
 }  // namespace

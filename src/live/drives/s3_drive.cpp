@@ -45,7 +45,7 @@ Fault fault_of(const s3::Error& error) {
   return {PortFault::busy, what};
 }
 
-// Clients of one store, each used by one call at a time.
+// The clients of one store; each is used by one call at a time.
 class S3Calls {
  public:
   S3Calls(s3::Config config, net::ClientOptions options, std::string prefix, std::string mark)
@@ -58,7 +58,7 @@ class S3Calls {
   const std::string& prefix() const { return prefix_; }
   void trust_mark() { checked_ = true; }
 
-  // Runs `call` with a client of its own, once the mark is known to be ours.
+  // Runs `call` with a client that no other call uses, once the marker is known to be ours.
   template <class Call>
   auto ask(Call call) -> Outcome<typename std::invoke_result_t<Call, s3::Client&>::value_type> {
     auto client = take();
@@ -67,8 +67,8 @@ class S3Calls {
       const auto found = (*client)->get(key_of(kMarkName));
       if (!found || found->bytes != mark_) {
         give_back(std::move(*client), found ? nullptr : &found.error());
-        return fault(PortFault::busy,
-                     found ? "the mark of the drive is another's" : fault_of(found.error()).what);
+        return fault(PortFault::busy, found ? "the drive's marker belongs to another store or drive"
+                                            : fault_of(found.error()).what);
       }
       checked_ = true;
     }
@@ -82,10 +82,14 @@ class S3Calls {
   Outcome<std::unique_ptr<s3::Client>> take() {
     std::unique_lock lock(mutex_);
     if (Clock::now() < silent_until_) {
-      return fault(PortFault::busy, config_.endpoint + " did not answer a moment ago");
+      return fault(PortFault::busy, config_.endpoint +
+                                        " did not answer a moment ago and is not "
+                                        "asked again yet");
     }
     if (!free_.wait_for(lock, kTurn, [this] { return out_ < kCallsMax; })) {
-      return fault(PortFault::busy, config_.endpoint + " has as many calls as it may");
+      return fault(PortFault::busy, config_.endpoint +
+                                        " already has the maximum number of "
+                                        "requests in flight");
     }
     ++out_;
     if (!idle_.empty()) {
@@ -126,10 +130,10 @@ class S3Calls {
 
 Fault spool_fault(const std::string& folder) {
   return {errno == ENOSPC || errno == EDQUOT ? PortFault::full : PortFault::failed,
-          "cannot spool in " + folder + ": " + std::strerror(errno)};
+          "cannot create a spool file in " + folder + ": " + std::strerror(errno)};
 }
 
-// A file that is being written: here, until it is synced there.
+// A file that is being written: on this machine until sync() sends it.
 class SpooledFile final : public DriveFile {
  public:
   SpooledFile(S3Calls& calls, std::string name, int file, std::string folder)
@@ -153,7 +157,7 @@ class SpooledFile final : public DriveFile {
 
   using DriveFile::read;
   Outcome<std::size_t> read(std::uint64_t, std::span<char>) override {
-    return fault(PortFault::failed, "a file that is being written is not read");
+    return fault(PortFault::failed, "a file cannot be read while it is being written");
   }
 
   Outcome<void> sync() override {
@@ -178,7 +182,7 @@ class SpooledFile final : public DriveFile {
     if (!body) {
       return std::unexpected(s3::Error{.fault = s3::Fault::local,
                                        .operation = "PUT " + key,
-                                       .detail = "the spool cannot be read"});
+                                       .detail = "the spool file cannot be read"});
     }
     const auto put = client.put(key, *body);
     if (!put) return std::unexpected(put.error());
@@ -232,7 +236,7 @@ class S3Drive final : public Drive {
     if (!found) return std::unexpected(found.error());
     return std::move(found->bytes);
   }
-  // A request for each note is too dear: only what must be durable is sent.
+  // A request per note would cost too much, so only durable notes are sent.
   Outcome<void> set_note(std::string_view text, bool durable) override {
     if (!durable) return {};
     return put(kNoteName, std::string(text));
@@ -259,7 +263,7 @@ class S3Drive final : public Drive {
     return files;
   }
 
-  // What another store has left it does not say.
+  // S3 does not report the free space of a store.
   Outcome<DriveSpace> space() override { return DriveSpace{}; }
 
  private:
@@ -299,7 +303,7 @@ class S3Drive final : public Drive {
   std::string spool_;
 };
 
-// True where the mark is ours, false where there is none; the fault says why it is not known.
+// Returns true if the marker is ours and false if there is none; a fault says why it is unknown.
 s3::Outcome<bool> look_at_mark(s3::Client& client, const std::string& key, const std::string& mark,
                                bool make) {
   auto found = client.get(key);
@@ -322,7 +326,7 @@ Result<S3Place> s3_place_of(const std::string& text) {
   const auto scheme = bare.find("://");
   const auto slash = scheme == bare.npos ? bare.npos : bare.find('/', scheme + 3);
   if (!is_s3_place(bare) || slash == bare.npos) {
-    return place_fault(text, "this is no place in an object store", fix);
+    return place_fault(text, "this is not an address in an object store", fix);
   }
   auto endpoint = s3::checked_endpoint(bare.substr(3, slash - 3));
   if (!endpoint) return std::unexpected(endpoint.error());
@@ -337,7 +341,7 @@ Result<S3Place> s3_place_of(const std::string& text) {
   const bool plain =
       place.region.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
   if (query.starts_with(kRegion) && plain && !place.region.empty()) return place;
-  return place_fault(text, "'" + query + "' is not understood", fix);
+  return place_fault(text, "'" + query + "' is not a known option", fix);
 }
 
 Result<std::unique_ptr<Drive>> open_s3_drive(const S3Place& place, const DriveMark& mark,
@@ -347,7 +351,7 @@ Result<std::unique_ptr<Drive>> open_s3_drive(const S3Place& place, const DriveMa
   auto keys = access.keys.find(place.bucket);
   if (keys == access.keys.end()) keys = access.keys.find("");
   if (keys == access.keys.end()) {
-    return place_fault(where, "there are no keys for this object store",
+    return place_fault(where, "no access keys were given for this object store",
                        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give --s3-keys FILE");
   }
   const s3::Config config{.endpoint = place.endpoint,
@@ -361,15 +365,17 @@ Result<std::unique_ptr<Drive>> open_s3_drive(const S3Place& place, const DriveMa
   s3::Client first(config, access.client);
   const auto ours = look_at_mark(first, place.prefix + std::string(kMarkName), text, make);
   if (ours && !*ours) {
-    return place_fault(where, "this place belongs to another store, or to another drive of ours",
-                       "give every drive a bucket or a prefix of its own");
+    return place_fault(where,
+                       "this place belongs to another store, or to another drive of this store",
+                       "give each drive its own bucket or prefix");
   }
   if (!ours) {
     const Fault why = fault_of(ours.error());
     if (make || why.kind == PortFault::missing) {
-      return place_fault(where, "this drive of the store is not there: " + why.what,
-                         make ? "make the bucket, and see that the keys may write to it"
-                              : "check the address, or replace it with `orrery store repair`");
+      return place_fault(
+          where, "this drive of the store cannot be reached: " + why.what,
+          make ? "create the bucket, and check that the keys may write to it"
+               : "check its address, or replace the drive with `orrery store repair`");
     }
   } else {
     calls->trust_mark();

@@ -1,5 +1,5 @@
-// A drive in another object store, simulated by a server with scripted answers: what the drive asks
-// and how it signs, what it makes of each answer, and which places it refuses.
+// A drive in another object store, simulated by a server with scripted answers: what the drive
+// requests and how it signs, how it interprets each answer, and which places it refuses.
 #include "live/drives/s3_drive.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ using testing::UnorderedElementsAre;
 const DriveMark kOwnMark{"0123456789abcdef", "cold-0"};
 constexpr const char* kOwnMarkText = "orrery-drive 1\nstore 0123456789abcdef\ndrive cold-0\n";
 
-// Objects by key, two per page; the answers in `says` are given instead, one per request.
+// Objects by key, two per page. The answers in `says` are given first, one per request.
 class OtherStore {
  public:
   struct Says {
@@ -133,7 +133,7 @@ class S3DriveTest : public testing::Test {
   Result<std::unique_ptr<Drive>> opened(bool make) {
     return open_s3_drive(place, kOwnMark, access, spool, make);
   }
-  // The reason for refusing the drive.
+  // Returns the reason for refusing the drive.
   std::string refusal(bool make) {
     const auto drive = opened(make);
     if (drive) return "opened";
@@ -209,7 +209,7 @@ TEST_F(S3DriveTest, a_place_is_marked_once_with_the_id_of_its_drive) {
   EXPECT_TRUE((*again)->is_remote());
   const auto space = (*again)->space();
   ASSERT_TRUE(space);
-  EXPECT_EQ(space->total_bytes + space->free_bytes, 0u) << "it is not known";
+  EXPECT_EQ(space->total_bytes + space->free_bytes, 0u) << "the free space is unknown";
 }
 
 TEST_F(S3DriveTest, a_place_that_cannot_be_used_is_refused_with_the_reason) {
@@ -225,11 +225,11 @@ TEST_F(S3DriveTest, a_place_that_cannot_be_used_is_refused_with_the_reason) {
   access.keys.clear();
   access.keys["tub"] = {"TUB", "secret", ""};
   other.asked.clear();
-  EXPECT_THAT(refusal(true), HasSubstr("no keys"));
+  EXPECT_THAT(refusal(true), HasSubstr("no access keys"));
   EXPECT_THAT(other.asked, IsEmpty());
 }
 
-// If the mark could not be read when the drive was opened, the first call reads it.
+// If the marker could not be read when the drive was opened, the first call reads it.
 TEST_F(S3DriveTest, an_unread_mark_is_read_before_anything_else) {
   other.says = {{.status = 404, .code = "NoSuchBucket"}};
   const auto drive = opened(false);
@@ -313,7 +313,8 @@ TEST_F(S3DriveTest, all_pages_of_a_list_are_read_below_the_prefix) {
   other.objects["elsewhere/d.00.0"] = "x";
   const auto names = drive->list();
   ASSERT_TRUE(names);
-  EXPECT_THAT(*names, ElementsAre("a.00.0", "b.00.0", "c.00.0", "e.00.0")) << "not the mark";
+  EXPECT_THAT(*names, ElementsAre("a.00.0", "b.00.0", "c.00.0", "e.00.0"))
+      << "the marker is not listed";
   EXPECT_THAT(other.asked,
               ElementsAre("GET /pail", "GET /pail after b.00.0", "GET /pail after drive"));
 }
@@ -335,7 +336,7 @@ TEST_F(S3DriveTest, concurrent_calls_use_separate_clients) {
   ASSERT_TRUE(c && (*c)->sync());
   EXPECT_EQ(other.writers.size(), 1u);
   EXPECT_THAT(*other.writers.begin(), StartsWith("0123456789abcdef-cold-0-"));
-  EXPECT_NE(*other.writers.begin(), "0123456789abcdef-cold-0-3") << "one that is free is taken";
+  EXPECT_NE(*other.writers.begin(), "0123456789abcdef-cold-0-3") << "a free client is reused";
 }
 
 TEST_F(S3DriveTest, a_store_that_did_not_answer_is_left_alone_for_a_moment) {

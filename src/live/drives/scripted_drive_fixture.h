@@ -1,4 +1,4 @@
-// A drive that records what is asked of it, and answers with a fault where a test has set one.
+// A drive that records the calls to it, and returns faults that a test has set.
 #pragma once
 
 #include <cstdint>

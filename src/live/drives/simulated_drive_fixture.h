@@ -1,9 +1,9 @@
 // A drive's simulated twin: files in memory that tear, vanish, flip and fill on demand.
 //
-// Survivable by contract: unsynced bytes lost or torn at any byte, unsynced names gone, removed
-// files back (crash); reads that take long; any bit flipped, a file gone or cut, the whole drive
-// gone, as long as no stripe loses more than its parity; no space; errors. Not injected: losing
-// what was synced, in a crash.
+// Faults that must be survivable: after a crash, unsynced bytes lost or torn at any byte, unsynced
+// names gone and removed files back; slow reads; any bit flipped, a file gone or truncated, the
+// whole drive gone, as long as no stripe loses more shards than it has parity; no space; errors.
+// Not injected: losing synced data in a crash.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class SimulatedDrive final : public Drive {
 
   std::uint64_t capacity = ~std::uint64_t{0};
   bool broken = false;           // every call fails
-  std::atomic<int> slow_ms = 0;  // duration of a read
-  std::atomic<int> reads = 0;    // reads begun
+  std::atomic<int> slow_ms = 0;  // duration of a read in milliseconds
+  std::atomic<int> reads = 0;    // number of reads begun
 
   Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
     if (fails()) return fault(PortFault::failed, "no power");
@@ -92,8 +92,8 @@ class SimulatedDrive final : public Drive {
   }
   Outcome<DriveSpace> space() override { return DriveSpace{capacity, capacity - used()}; }
 
-  // After a power cut: of what was not synced `keeps` says how many bytes of a file are left
-  // (nullopt: not even its name), and whether a removed file is back.
+  // The state after a power cut: `keeps` returns how many unsynced bytes of a file are left
+  // (nullopt: not even its name), and `returns` whether a removed file is back.
   struct Choice {
     std::function<std::optional<std::size_t>(const std::string& name, const Content&)> keeps;
     std::function<bool(const std::string& name)> returns;

@@ -1,8 +1,9 @@
 // A pool's simulated twin: objects in memory, and every fault of the port on demand.
 //
-// Survivable by contract: any call silent, before the deed or after it; refused; full; appends that
-// were not waited for lost or kept up to any byte (crash); any bit flipped, any object gone. Not
-// injected: losing what was acknowledged, in a crash; two appends to one object in another order.
+// Faults that must be survivable: any call silent, before or after it takes effect; refused; full;
+// after a crash, appends that no caller waited for lost or kept up to any byte; any bit flipped,
+// any object gone. Not injected: losing acknowledged data in a crash; reordering two appends to one
+// object.
 #pragma once
 
 #include <algorithm>
@@ -21,15 +22,19 @@ class SimulatedPool final : public Pool {
   struct Object {
     std::string bytes;
     std::size_t acked = 0;
-    bool named = false;  // some append to it was acknowledged
+    bool named = false;  // at least one append to it was acknowledged
   };
-  enum class When { before, after };  // of a silence: the deed is done all the same
+  enum class When {
+    before,
+    after
+  };  // whether the fault comes before or after the call takes
+      // effect
 
   std::uint64_t capacity = ~std::uint64_t{0};
   std::size_t unit = 4096;
 
-  // The next `count` calls (of this kind: "append", "read", "size", "remove", "list", "space";
-  // empty: of any) meet the fault, the first of them after `skip` that do not.
+  // The next `count` calls meet the fault, after `skip` calls that do not. `call` limits this to
+  // one kind ("append", "read", "size", "remove", "list", "space"); empty: calls of any kind.
   void inject(PoolFault kind, int count, const std::string& call = {}, When when = When::before,
               int skip = 0) {
     const std::scoped_lock lock(mutex_);
@@ -43,8 +48,8 @@ class SimulatedPool final : public Pool {
     const std::scoped_lock lock(mutex_);
     return calls_;
   }
-  // The power fails: `keeps` says how many bytes are left of what was not acknowledged, nullopt
-  // that an object none of whose appends was is gone.
+  // Cuts the power. `keeps` says how many unacknowledged bytes of an object are left; nullopt: an
+  // object without any acknowledged append is gone.
   void crash(const std::function<std::optional<std::size_t>(const Object&)>& keeps) {
     const std::scoped_lock lock(mutex_);
     for (auto at = objects_.begin(); at != objects_.end();) {
@@ -73,7 +78,7 @@ class SimulatedPool final : public Pool {
     if (!fresh && at == objects_.end()) return failed({.kind = PoolFault::absent});
     if (used() + bytes.size() > capacity) return failed({.kind = PoolFault::full});
     Object& to = objects_[object];
-    // As a pool with an erasure code has it: nothing follows an append that was no whole unit.
+    // As in a pool with an erasure code: nothing can follow an append that was not a whole unit.
     if (to.bytes.size() % unit != 0) return failed({.kind = PoolFault::refused});
     to.bytes += bytes;
     if (met) return failed(*met);
@@ -179,7 +184,7 @@ class SimulatedPool final : public Pool {
   int calls_ = 0;
 };
 
-// A handle on a pool that outlives the drives that are opened on it.
+// A handle to a pool that outlives the drives opened on it.
 class SharedPool final : public Pool {
  public:
   explicit SharedPool(SimulatedPool& pool) : pool_(pool) {}

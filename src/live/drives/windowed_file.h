@@ -1,5 +1,5 @@
-// A file on another machine, read through a window that grows while reads are sequential: block by
-// block would cost one round trip per block.
+// A file on another machine, read through a window that grows while reads are sequential; reading
+// block by block would cost one round trip per block.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ class WindowedFile final : public DriveFile {
   // Returns up to `count` bytes from `from` on; none at the end of the file.
   using Fetch = std::function<Outcome<std::string>(std::uint64_t from, std::size_t count)>;
 
-  // `front` holds the first bytes, if they are known already.
+  // `front` holds the first bytes, if they are already known.
   explicit WindowedFile(Fetch fetch, std::string front = {})
       : fetch_(std::move(fetch)), window_(std::move(front)) {}
 
   Outcome<void> append(std::span<const std::string_view>) override {
-    return fault(PortFault::failed, "a file that was written is not written to again");
+    return fault(PortFault::failed, "a finished file cannot be written to again");
   }
   Outcome<void> sync() override { return {}; }
 

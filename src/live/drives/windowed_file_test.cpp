@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// 256 KiB at first and after a leap, then twice as much each time up to 2 MiB.
+// 256 KiB at first and after a jump, then twice as much each time up to 2 MiB.
 TEST(WindowedFileTest, windows_grow_while_reads_are_sequential) {
   std::vector<std::string> asked;
   const std::uint64_t size = 9u << 20;
@@ -45,13 +45,13 @@ TEST(WindowedFileTest, windows_grow_while_reads_are_sequential) {
     at += std::stoull(std::string(next).substr(std::string(next).find('+') + 1)) << 10;
   }
   read(at - 1, 1);
-  EXPECT_THAT(asked, IsEmpty()) << "the last byte that came";
+  EXPECT_THAT(asked, IsEmpty()) << "the last byte received";
   read(1u << 20, 1);
   EXPECT_THAT(asked, ElementsAre("1024+256")) << "before the window";
   read((1u << 20) + (256u << 10), 700u << 10);
-  EXPECT_THAT(asked, ElementsAre("1280+700")) << "as much as is wanted";
+  EXPECT_THAT(asked, ElementsAre("1280+700")) << "as much as requested";
   read(8u << 20, 1);
-  EXPECT_THAT(asked, ElementsAre("8192+256")) << "behind the window";
+  EXPECT_THAT(asked, ElementsAre("8192+256")) << "after the window";
   EXPECT_EQ(read(size - 2, 10).size(), 2u);
   EXPECT_EQ(read(size + 5, 10).size(), 0u);
   const std::string_view pieces[] = {"x"};

@@ -1,5 +1,5 @@
-// For tests of the room: a folder "root" with two files, beside a folder "outside" that no call may
-// reach.
+// For tests of this room: a folder "root" with two files, next to a folder "outside" that no call
+// may reach.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class FilesFixture : public testing::Test {
   static std::string code(const Result<T>& done) {
     return done ? "good" : done.error().front().code;
   }
-  // "PATH: WHAT" of every oddity.
+  // Returns "PATH: WHAT" for every oddity.
   static std::vector<std::string> odd(const Tree& tree) {
     std::vector<std::string> all;
     for (const Oddity& one : tree.odd) all.push_back(one.path + ": " + one.what);

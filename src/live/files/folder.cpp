@@ -17,10 +17,9 @@ namespace orrery::files {
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// Name of a file while it is being written, beside its final name.
-constexpr const char* kPartName = ".orrery-part";
 
-// Tells bind mounts of one file system apart where the kernel says (5.8 and later), else devices.
+// Returns an id of the mount. If the kernel provides it (5.8 and later), it also distinguishes bind
+// mounts of one file system; otherwise it is the device.
 Result<std::uint64_t> mount_of(int file, const std::string& path) {
   struct statx facts{};
   if (::statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &facts) != 0) {
@@ -35,8 +34,8 @@ Result<void> synced(int file, const std::string& path) {
   return {};
 }
 
-// Not every file system can refuse to replace (NFS cannot); there the name is looked for first.
-// What could come in between is at worst an empty folder, which rename() replaces.
+// Not every file system can refuse to replace a target (NFS cannot); there the name is checked
+// first. At worst an empty folder appears in between, which rename() then replaces.
 int rename_to_free_name(int from, const char* name, int to, const char* new_name) {
   const long done = ::syscall(SYS_renameat2, from, name, to, new_name, RENAME_NOREPLACE);
   if (done == 0 || (errno != EINVAL && errno != ENOSYS)) return static_cast<int>(done);
@@ -46,7 +45,7 @@ int rename_to_free_name(int from, const char* name, int to, const char* new_name
   return ::renameat(from, name, to, new_name);
 }
 
-// The folder part and the last name of a path.
+// Splits a path into its folder and its last name.
 std::pair<std::string, std::string> parted(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {"", std::string(path)};
@@ -97,7 +96,7 @@ Result<Folder> Folder::part(const std::string& name, bool make) const {
     file = OpenFile(::openat(get(), name.c_str(), kFolderFlags));
   }
   if (!file && (errno == ELOOP || errno == ENOTDIR)) {
-    return unsafe(path, "it is no folder, or a symbolic link");
+    return unsafe(path, "it is not a folder, or it is a symbolic link");
   }
   if (!file) return failed_call(path, "open");
   const auto mount = mount_of(file.get(), path);
@@ -131,13 +130,13 @@ Result<OpenFile> Folder::read(std::string_view path) const {
     if (!parent) return std::unexpected(parent.error());
     return parent->read(name);
   }
-  // O_NONBLOCK: a FIFO that has taken the file's name must not hold us up.
+  // O_NONBLOCK: opening must not block if a FIFO has taken the file's name.
   OpenFile file(::openat(get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file && errno == ELOOP) return unsafe(whole, "it is a symbolic link");
   if (!file) return failed_call(whole, "open");
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) return failed_call(whole, "stat");
-  if (!S_ISREG(facts.st_mode)) return unsafe(whole, "it is no regular file");
+  if (!S_ISREG(facts.st_mode)) return unsafe(whole, "it is not a regular file");
   const auto mount = mount_of(file.get(), whole);
   if (!mount) return std::unexpected(mount.error());
   if (*mount != mount_) return unsafe(whole, "another file system is mounted here");
@@ -178,7 +177,7 @@ Result<void> Folder::move(std::string_view name, const Folder& to,
   for (const std::string& one : {from_name, to_name}) {
     const std::string fault = path_fault(one);
     if (!fault.empty() || one.find('/') != std::string::npos) {
-      return unsafe(path_ + '/' + one, fault.empty() ? "a name has no '/'" : fault);
+      return unsafe(path_ + '/' + one, fault.empty() ? "a name must not contain '/'" : fault);
     }
   }
   if (rename_to_free_name(get(), from_name.c_str(), to.get(), to_name.c_str()) != 0) {

@@ -1,4 +1,5 @@
-// Folders by descriptor: what is opened, written and moved, and what would lead out of the tree.
+// Folders by descriptor: what is opened, written and moved, and which paths would lead out of the
+// tree.
 #include "live/files/folder.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ TEST_F(FolderTest, file_appears_whole_or_not_at_all) {
   EXPECT_EQ(code(folder.write("a", fails)), "test.stop");
   EXPECT_EQ(text("root/a"), "aa");
   EXPECT_FALSE(fs::exists(at("root/.orrery-part")));
-  // What a killed writer left is no obstacle.
+  // Leftovers of a killed writer are no obstacle.
   write("root/new/.orrery-part", "left over");
   const auto fill = [](int file) -> Result<void> {
     EXPECT_EQ(::write(file, "whole", 5), 5);

@@ -30,7 +30,7 @@ Result<FolderLock> FolderLock::take(const Folder& folder, const std::string& own
   if (!file) return failed_call(path, "open");
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) return failed_call(path, "stat");
-  if (!S_ISREG(facts.st_mode)) return unsafe(path, "it is no regular file");
+  if (!S_ISREG(facts.st_mode)) return unsafe(path, "it is not a regular file");
   if (facts.st_nlink > 1) return unsafe(path, "it has another name (a hard link)");
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return fail({.code = "files.locked", .what = text_in(file.get())});
@@ -41,7 +41,7 @@ Result<FolderLock> FolderLock::take(const Folder& folder, const std::string& own
       ::pwrite(file.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
   if (!is_said) return failed_call(path, "write");
   FolderLock lock(std::move(file));
-  if (!lock.holds(folder)) return unsafe(path, "it was replaced while it was taken");
+  if (!lock.holds(folder)) return unsafe(path, "it was replaced while the lock was being taken");
   return lock;
 }
 

@@ -1,11 +1,9 @@
-// Puts a new file in the place of an old one, whole or not at all.
+// Replaces a file by a new one, as a whole or not at all.
 //
-// The text is written to a file beside it, synced, renamed over the name, and the folder is synced:
-// whoever reads the name meanwhile, or after a power cut, sees the old text or the new one. A link
-// at the name is replaced, not followed. What a killed run left beside it is removed first, so only
-// one writer may replace a name at a time.
-//
-// Functions return false with the reason in errno, for callers have diagnostics of their own.
+// The text is written to a file next to the old one, synced and renamed over the old name, and the
+// folder is synced. A reader sees the old text or the new one, also after a power cut. A link at
+// the name is replaced, not followed. A leftover of a killed run is removed first, so only one
+// writer at a time may replace a name.
 #pragma once
 
 #include <sys/types.h>
@@ -23,13 +21,13 @@ bool write_all(int file, std::string_view text);
 // Syncs a folder, so that names made or changed in it last.
 bool sync_folder(const std::string& folder);
 
-// Puts what `fill` writes to the descriptor at `name` in the open folder; `part` is its name until
-// then. On false nothing is left of it.
+// Writes what `fill` puts into the descriptor to `name` in the open folder; until it is complete,
+// the file is called `part`. Returns false on failure and leaves nothing of the new file.
 bool replace_at(int folder, const std::string& part, const std::string& name, mode_t mode,
                 const std::function<bool(int)>& fill);
 
-// Puts a text at `path`, by way of `path`.new. Without `mode` the file keeps the rights that the
-// old one has, and a first one gets those that the umask leaves.
+// Writes a text to `path` by way of `path`.new. Without `mode` the new file keeps the permissions
+// of the old one; if there is none, it gets the default permissions (umask).
 bool replace_file(const std::string& path, std::string_view text,
                   std::optional<mode_t> mode = std::nullopt);
 

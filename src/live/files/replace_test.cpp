@@ -41,7 +41,7 @@ class Replace : public testing::Test {
   std::string folder;
 };
 
-TEST_F(Replace, new_text_takes_the_place_of_the_old_and_keeps_its_rights) {
+TEST_F(Replace, new_text_replaces_the_old_and_keeps_its_permissions) {
   write("a", "old");
   ASSERT_EQ(::chmod(at("a").c_str(), 0750), 0);
   ASSERT_TRUE(replace_file(at("a"), "new"));

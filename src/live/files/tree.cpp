@@ -20,9 +20,9 @@ struct DirCloser {
   void operator()(DIR* dir) const { ::closedir(dir); }
 };
 
-// The names in a folder, sorted, without "." and "..".
+// Returns the names in a folder, sorted, without "." and "..".
 Result<std::vector<std::string>> names_in(const Folder& folder) {
-  // A descriptor of its own: readdir() moves the position of the one it is given.
+  // A separate descriptor, because readdir() moves the position of the one that it uses.
   const int copy = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return failed_call(folder.path(), "open");
   const std::unique_ptr<DIR, DirCloser> dir(::fdopendir(copy));
@@ -57,6 +57,8 @@ TreeFile file_of(const std::string& path, const struct stat& facts) {
 
 class Walker {
  public:
+  explicit Walker(unsigned mode) { tree_.mode = mode; }
+
   Result<void> into(const Folder& folder, const std::string& above, std::size_t depth) {
     const auto names = names_in(folder);
     if (!names) return std::unexpected(names.error());
@@ -92,7 +94,7 @@ class Walker {
     const std::string path = above + name;
     struct stat facts{};
     if (::fstatat(folder.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) {
-      // One that goes away while we look is not there.
+      // A file that disappears during the walk counts as absent.
       if (errno != ENOENT) note(path, std::string("stat: ") + std::strerror(errno));
       return;
     }
@@ -102,6 +104,8 @@ class Walker {
       Linked& linked = links_[{facts.st_dev, facts.st_ino}];
       linked.path = path, linked.links = facts.st_nlink, ++linked.names;
     }
+    if ((facts.st_mode & S_IRGRP) == 0) tree_.mode &= ~static_cast<unsigned>(S_IRWXG);
+    if ((facts.st_mode & S_IROTH) == 0) tree_.mode &= ~static_cast<unsigned>(S_IRWXO);
     tree_.files.push_back(file_of(path, facts));
   }
 
@@ -135,7 +139,7 @@ Result<void> with_parent(const Folder& root, const std::string& path,
   return act(*parent, path.c_str() + slash + 1);
 }
 
-// Removes one file, if it is the one that was seen.
+// Removes one file if it is still the file that was seen.
 Result<void> remove_file(const Folder& parent, const char* name, const TreeFile& seen) {
   const std::string path = parent.path() + '/' + name;
   struct stat facts{};
@@ -144,13 +148,13 @@ Result<void> remove_file(const Folder& parent, const char* name, const TreeFile&
     return failed_call(path, "stat");
   }
   if (!S_ISREG(facts.st_mode) || file_of(seen.path, facts) != seen) {
-    return unsafe(path, "it is another file now");
+    return unsafe(path, "it was replaced by another file");
   }
   if (::unlinkat(parent.get(), name, 0) != 0) return failed_call(path, "unlink");
   return {};
 }
 
-// Fails if the folder holds anything.
+// Fails if the folder is not empty.
 Result<void> remove_folder(const Folder& parent, const char* name) {
   if (::unlinkat(parent.get(), name, AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
   return failed_call(parent.path() + '/' + name, "rmdir");
@@ -161,7 +165,9 @@ Result<void> remove_folder(const Folder& parent, const char* name) {
 Result<Tree> walk(const Folder& folder, std::string_view name) {
   const auto top = folder.below(name);
   if (!top) return std::unexpected(top.error());
-  Walker walker;
+  struct stat facts{};
+  if (::fstat(top->get(), &facts) != 0) return failed_call(top->path(), "stat");
+  Walker walker(facts.st_mode & 0777);
   if (auto walked = walker.into(*top, "", 1); !walked) return std::unexpected(walked.error());
   return walker.finish();
 }
@@ -199,7 +205,7 @@ Result<void> remove(const Folder& folder, std::string_view name, const Tree& see
     });
     if (!gone) return gone;
   }
-  // The deepest first.
+  // Deepest folders first.
   for (const std::string& path : seen.folders | std::views::reverse) {
     if (auto gone = with_parent(*root, path, remove_folder); !gone) return gone;
   }

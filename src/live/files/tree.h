@@ -36,9 +36,12 @@ struct Tree {
   std::vector<TreeFile> files;       // sorted by path
   std::vector<std::string> folders;  // sorted: each after its parent
   std::vector<Oddity> odd;           // sorted by path
+  // Rights of the tree's own folder, without those of a group or of others who may not read one of
+  // its files.
+  unsigned mode = 0755;
 };
 
-// Returns the tree at `name` in the folder. Fails if `name` is no folder that can be opened.
+// Returns the tree at `name` in the folder. Fails if `name` is not a folder that can be opened.
 Result<Tree> walk(const Folder& folder, std::string_view name);
 
 // The entries of one folder: names of folders, regular files, and oddities.
@@ -50,7 +53,7 @@ struct Level {
 Result<Level> level(const Folder& folder);
 
 // Removes the tree at `name` if it is still as `seen`; stops at the first file that differs. Files
-// added since stay, with the folders above them.
+// that were added since stay, and so do the folders above them.
 Result<void> remove(const Folder& folder, std::string_view name, const Tree& seen);
 
 }  // namespace orrery::files

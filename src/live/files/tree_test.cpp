@@ -1,5 +1,5 @@
-// A walk names everything that a tree of plain data does not have; a removal removes only what a
-// walk has seen.
+// A walk names everything that does not belong in a tree of plain data; a removal removes only what
+// a walk has seen.
 #include "live/files/tree.h"
 
 #include <gmock/gmock.h>
@@ -37,13 +37,13 @@ TEST_F(TreeTest, walk_names_links_special_files_and_outside_hard_links) {
   EXPECT_THAT(odd(*tree), ElementsAre(StartsWith("fifo: "), StartsWith("file-link: "),
                                       StartsWith("folder-link: "), StartsWith("shared: "),
                                       StartsWith("socket: "), StartsWith("sub/relative: ")))
-      << "a hard link within the tree is no oddity";
+      << "a hard link within the tree is not an oddity";
   EXPECT_EQ(code(root().read("fifo")), "files.unsafe") << "and does not wait for a writer";
   EXPECT_EQ(code(remove(*Folder::open(path_), "root", *tree)), "files.unsafe");
   EXPECT_EQ(text("root/a"), "aa");
 }
 
-// In a mount namespace of its own, so that the machine is not touched.
+// In its own mount namespace, so that the machine is not affected.
 TEST_F(TreeTest, another_mount_is_odd_and_not_entered) {
   write("outside/more/deep", "d");
   constexpr int kCannotMount = 42;
@@ -62,7 +62,7 @@ TEST_F(TreeTest, another_mount_is_odd_and_not_entered) {
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  if (WEXITSTATUS(status) == kCannotMount) GTEST_SKIP() << "nothing can be mounted here";
+  if (WEXITSTATUS(status) == kCannotMount) GTEST_SKIP() << "this user cannot mount a file system";
   EXPECT_EQ(status, 0);
 }
 

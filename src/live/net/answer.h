@@ -9,18 +9,18 @@
 
 namespace orrery::net {
 
-// An answer and, if its body is streamed, its pump, which has made the first piece already.
+// An answer. If its body is streamed, also the pump, which has already made the first piece.
 struct Answer {
   Response response;
   std::shared_ptr<BodyPump> pump = nullptr;
 };
 
-// Calls `make`. If it throws, the answer is 500 and the server goes on. A deferred response
-// (Response::later) is made at once, unless `in_place`.
+// Calls `make`. If it throws, the answer is 500 and the server keeps running. A deferred response
+// (Response::later) is computed at once, unless `in_place`.
 Answer made(const ServerOptions& options, const Pending& pending,
             const std::function<Response()>& make, bool in_place = false);
 
-// Asks the service what to do with a body; a plan that throws becomes a 500 likewise.
+// Asks the service what to do with a body. If the service throws, the plan is a 500 as well.
 BodyPlan planned(const ServerOptions& options, const Service& service, const Request& request);
 
 }  // namespace orrery::net

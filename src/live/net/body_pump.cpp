@@ -7,7 +7,7 @@
 namespace orrery::net {
 namespace {
 
-constexpr std::size_t kChunkHead = 10;  // "0004f000\r\n"
+constexpr std::size_t kChunkHead = 10;  // the length of "0004f000\r\n"
 
 }  // namespace
 

@@ -1,8 +1,8 @@
-// A streamed response body on its way out: one piece is sent while the next is made.
+// A streamed response body while it is being sent: one piece is sent while the next is made.
 //
 // make() runs on a handler thread and fills the back piece; turn() swaps it to the front to be
-// sent. The two never run at once. A body of unknown length is framed in chunks, in place: eight
-// digits of length before the bytes.
+// sent. The two never run at the same time. A body of unknown length is sent in chunks, framed in
+// place: each chunk begins with its length in eight digits.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,11 @@ class BodyPump {
 
   void make();
   void turn();
-  std::string_view piece() const { return front_; }  // as it goes over the wire; after turn()
-  bool last() const { return front_last_; }          // piece() is the last one
+  std::string_view piece() const {
+    return front_;
+  }                                                  // bytes to write to the connection; valid
+                                                     // after turn()
+  bool last() const { return front_last_; }          // piece() is the last piece
   bool failed() const { return failed_; }            // the source failed or ended early
 
  private:

@@ -7,7 +7,7 @@
 namespace orrery::net::body_pump_tests {
 namespace {
 
-// Pumps to the end and returns what goes over the wire, or "failed" if the source was at fault.
+// Pumps to the end and returns the bytes for the connection, or "failed" if the source failed.
 std::string pumped(BodySource source, std::optional<std::uint64_t> length, bool chunked,
                    std::size_t piece) {
   BodyPump pump(std::move(source), length, chunked, piece);
@@ -22,7 +22,7 @@ std::string pumped(BodySource source, std::optional<std::uint64_t> length, bool 
   return "endless";
 }
 
-TEST(BodyPump, known_length_goes_bare_and_unknown_length_in_chunks) {
+TEST(BodyPump, known_length_is_sent_plain_and_unknown_length_in_chunks) {
   for (const std::size_t piece : {1u, 2u, 3u, 6u, 100u}) {
     EXPECT_EQ(pumped(source_of("abcdef"), 6, false, piece), "abcdef") << piece;
     EXPECT_EQ(pumped(source_of("abcdef"), 4, false, piece), "abcd") << "no more than announced";

@@ -9,8 +9,8 @@
 namespace orrery::net {
 namespace {
 
-// Answers without their length are gathered as they come; what was asked for is reserved at most so
-// far, since the server's word is not yet proven.
+// An answer is collected as it arrives. At most this much memory is reserved in advance for the
+// expected size, because the server may send less.
 constexpr std::size_t kReserveMax = std::size_t{256} << 20;
 constexpr long kTransferBytes = 512L * 1024;
 
@@ -26,7 +26,7 @@ struct Download {
   std::size_t bytes_max = 0;
 };
 
-// An exception must not pass through libcurl; it ends the request instead.
+// An exception must not pass through libcurl, so it ends the request instead.
 template <class Call, class Value>
 Value or_else(Value fault, Call call) {
   try {
@@ -46,7 +46,7 @@ std::size_t give_body(char* into, std::size_t size, std::size_t count, void* use
   });
 }
 
-// libcurl sends again by itself when a kept connection turns out to be closed.
+// libcurl resends by itself when a kept connection turns out to be closed.
 int rewind_body(void* user, curl_off_t offset, int origin) {
   if (origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_FAIL;
   static_cast<Upload*>(user)->at = static_cast<std::uint64_t>(offset);
@@ -70,7 +70,7 @@ std::size_t take_header(char* from, std::size_t size, std::size_t count, void* u
   auto& download = *static_cast<Download*>(user);
   Reply& reply = *download.reply;
   const std::string_view line(from, size * count);
-  if (line.starts_with("HTTP/")) {  // perhaps after an earlier 100 Continue
+  if (line.starts_with("HTTP/")) {  // perhaps after a 100 Continue
     long status = 0;
     curl_easy_getinfo(download.handle, CURLINFO_RESPONSE_CODE, &status);
     reply.status = static_cast<int>(status);
@@ -111,7 +111,7 @@ using HeaderLines = std::unique_ptr<curl_slist, ListEnd>;
 
 HeaderLines lines_of(const Question& question) {
   curl_slist* lines = nullptr;
-  // A semicolon asks libcurl to send a header though its value is empty.
+  // A semicolon makes libcurl send a header although its value is empty.
   for (const auto& [name, value] : question.headers) {
     const std::string line = value.empty() ? name + ";" : name + ": " + value;
     lines = curl_slist_append(lines, line.c_str());
@@ -133,7 +133,7 @@ struct Client::Parts {
   };
   ClientOptions options;
   std::unique_ptr<CURL, HandleEnd> handle = nullptr;
-  bool connected = false;  // a kept connection should be there
+  bool connected = false;  // whether a kept connection should exist
 
   template <class T>
   void set(CURLoption option, T value) {
@@ -147,7 +147,7 @@ struct Client::Parts {
 
 void Client::Parts::set_limits(const std::string& url) {
   set(CURLOPT_URL, url.c_str());
-  set(CURLOPT_PATH_AS_IS, 1L);  // a path may be signed unchanged
+  set(CURLOPT_PATH_AS_IS, 1L);  // do not rewrite the path: it may be part of a signature
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_s * 1000));
@@ -201,7 +201,8 @@ void Client::Parts::finish(Reply& reply, CURLcode code, const char* words) {
   reply.status = static_cast<int>(status);
   reply.first_byte_s = static_cast<double>(first_us) * 1e-6;
   reply.fault = fault_of(code);
-  // curl reports an answer that is not HTTP like an invalid address, but the request was received.
+  // curl reports an answer that is not HTTP as an invalid address, but the server has received the
+  // request.
   if (reply.fault == NetFault::not_sent && sent > 0) reply.fault = NetFault::broken;
   reply.reconnected = connected && connects > 0;
   connected = reply.fault == NetFault::none && reply.header("connection") != "close";
@@ -223,7 +224,7 @@ Reply Client::ask(const Question& question) {
   CURL* handle = parts_->handle.get();
   if (!handle) {
     reply.fault = NetFault::not_sent;
-    reply.fault_text = "libcurl gave no handle";
+    reply.fault_text = "libcurl could not create a handle";
     return reply;
   }
   Upload upload{question.source ? question.source : source_of(question.body)};

@@ -1,5 +1,5 @@
-// The client against servers that are good, slow, silent and broken: the bytes it sends, what it
-// makes of the answer, and the fault it reports.
+// The client against servers that are good, slow, silent or broken: the bytes it sends, how it
+// interprets the answer, and the fault it reports.
 #include "live/net/client.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 const std::string kGood = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-// What goes over the wire for this question.
+// Returns what is sent for this question.
 std::string sent_for(const Question& question, std::size_t body = 0) {
   ScriptedServer server({kGood}, body);
   Question to = question;
@@ -51,7 +51,7 @@ TEST(Client, every_method_is_sent_with_the_body_it_has) {
   const std::string removed = sent_for({.method = "DELETE", .url = "/a"});
   EXPECT_THAT(removed, StartsWith("DELETE /a HTTP/1.1\r\n"));
   EXPECT_THAT(removed, Not(HasSubstr("Content-Length")));
-  // A method with a source sends a body, whatever its name.
+  // A request with a source sends a body, whatever its method.
   const std::string patch =
       sent_for({.method = "PATCH", .url = "/a", .source = source_of("abcd"), .source_bytes = 4}, 4);
   EXPECT_THAT(patch, StartsWith("PATCH /a HTTP/1.1\r\n"));
@@ -65,7 +65,7 @@ TEST(Client, every_method_is_sent_with_the_body_it_has) {
 TEST(Client, requests_that_may_be_signed_are_sent_unchanged) {
   const std::string sent = sent_for({.url = "/a/../b/./c?x=%2f"});
   EXPECT_THAT(sent, StartsWith("GET /a/../b/./c?x=%2f HTTP/1.1\r\n"));
-  // libcurl would ask before it sends a large body.
+  // By default libcurl would send Expect: 100-continue before a large body.
   const std::string large(3 << 20, 'x');
   const std::string put = sent_for({.method = "PUT", .url = "/", .body = large}, large.size());
   EXPECT_THAT(put.substr(0, put.find("\r\n\r\n")), Not(HasSubstr("Expect")));
@@ -121,7 +121,7 @@ TEST(Client, request_marked_once_uses_its_own_connection_and_is_never_repeated) 
   const Reply once = client.ask({.url = server.url("/"), .once = true});
   EXPECT_EQ(once.status, 200);
   EXPECT_FALSE(once.reconnected);
-  // A peer that hangs up after the request does not receive it again.
+  // A request is not sent again to a peer that closed the connection after receiving it.
   ScriptedServer hangs_up({""});
   EXPECT_EQ(client.ask({.method = "POST", .url = hangs_up.url(), .once = true}).fault,
             NetFault::broken);
@@ -255,7 +255,7 @@ TEST(Client, repeated_request_is_sent_from_its_first_byte) {
                                    ScriptedServer::request(socket, 0);
                                    socket.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
                                    ScriptedServer::request(socket,
-                                                           6);  // received, and not answered
+                                                           6);  // received, but not answered
                                  },
                                  [&again](const TestSocket& socket) {
                                    again = ScriptedServer::request(socket, 6);
@@ -286,7 +286,7 @@ TEST(Client, interim_answer_is_skipped_and_first_byte_is_timed) {
                                     .body = "",
                                     .ask_first = true});
     EXPECT_EQ(reply.status, 200);
-    EXPECT_EQ(reply.header("x-early"), "") << "of the interim answer";
+    EXPECT_EQ(reply.header("x-early"), "") << "a header of the interim answer";
     EXPECT_EQ(reply.header("X-Late"), "2");
     EXPECT_GT(reply.first_byte_s, 0.04);
     EXPECT_LT(reply.first_byte_s, 5) << "seconds";

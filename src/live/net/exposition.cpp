@@ -5,7 +5,7 @@
 namespace orrery::net {
 namespace {
 
-// Quotes are escaped in labels alone.
+// Quotes are escaped only in labels.
 std::string escaped(std::string_view text, bool quotes) {
   std::string out;
   for (const char c : text) {

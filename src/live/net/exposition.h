@@ -1,7 +1,8 @@
 // The text that Prometheus scrapes (exposition format 0.0.4), family by family.
 //
 // A family is a name with its type, its help and its samples, which follow one another. Labels and
-// helps are escaped; numbers are the shortest text that reads back as the same double.
+// help texts are escaped. Numbers are written as the shortest text that reads back as the same
+// double.
 #pragma once
 
 #include <string>
@@ -13,18 +14,18 @@ namespace orrery::net {
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-// `name{a="b",c="d"}`, or the name alone.
+// Returns `name{a="b",c="d"}`, or only the name if there are no labels.
 std::string series_text(std::string_view name, const MetricLabels& labels);
 
 class Exposition {
  public:
-  // Begins a family; `type` is "counter", "gauge" or "histogram".
+  // Starts a family; `type` is "counter", "gauge" or "histogram".
   void family(std::string_view name, std::string_view type, std::string_view help);
-  // One sample of the family; a histogram's end in "_bucket", "_sum" and "_count".
+  // Adds a sample to the family. The suffixes of a histogram are "_bucket", "_sum" and "_count".
   void sample(const MetricLabels& labels, double value, std::string_view suffix = {});
-  // The same with the series as series_text() gives it.
+  // Adds a sample whose series is given as text, as series_text() returns it.
   void line(std::string_view series, double value);
-  // A family of one sample without labels.
+  // Writes a family that has one sample without labels.
   void single(std::string_view name, std::string_view type, std::string_view help, double value);
 
   const std::string& text() const { return text_; }

@@ -6,7 +6,7 @@
 namespace orrery::net {
 namespace {
 
-constexpr std::size_t kUsualBytes = 512;  // so that most heads are one allocation
+constexpr std::size_t kUsualBytes = 512;  // large enough that most heads need one allocation
 constexpr std::array<std::string_view, 3> kFraming = {"Connection", "Content-Length",
                                                       "Transfer-Encoding"};
 
@@ -72,7 +72,7 @@ std::string head_text(const Response& from, const ServerOptions& options, const 
   for (const auto& [name, value] : fixed) add(to, name, value);
   if (framing.length) add(to, "Content-Length", std::to_string(*framing.length));
   if (framing.chunked) add(to, "Transfer-Encoding", "chunked");
-  // Each version says only what it would not do anyway.
+  // HTTP/1.1 keeps connections by default and HTTP/1.0 closes them; only a deviation is written.
   if (framing.version >= 11 && !framing.keep_alive) add(to, "Connection", "close");
   if (framing.version < 11 && framing.keep_alive) add(to, "Connection", "keep-alive");
   return to += "\r\n";

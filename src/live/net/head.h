@@ -1,8 +1,8 @@
-// The head of a response as the text that goes over the wire (RFC 9112, 4 to 6).
+// The head of a response as the text that is sent (RFC 9112, sections 4 to 6).
 //
 // The server decides the framing: the version, whether the connection is kept, and the length of
-// the body. Headers of a response that contradict this are left out, and so is one that contains a
-// line break, which would inject another header.
+// the body. Response headers that contradict this are left out. So is any header that contains a
+// line break, because it would inject another header.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace orrery::net {
 
 struct Framing {
-  unsigned version = 11;  // HTTP version: 11 or 10
+  unsigned version = 11;  // HTTP version: 11 for 1.1, or 10 for 1.0
   bool keep_alive = true;
   std::optional<std::uint64_t> length = {};
   bool chunked = false;

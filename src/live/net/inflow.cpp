@@ -8,8 +8,9 @@
 namespace orrery::net {
 namespace {
 
-// Then others have their turn on the handler's thread: some tenths of a second, for each turn costs
-// two changes of threads, which on a busy machine take milliseconds.
+// After this many bytes the handler thread serves other requests. The bytes take some tenths of a
+// second; a smaller bound would cost too much, since each change of threads can take milliseconds
+// on a busy machine.
 constexpr std::uint64_t kTurnBytes = std::uint64_t{256} << 20;
 
 }  // namespace
@@ -27,7 +28,7 @@ std::size_t Inflow::receive_more() {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(taken.size(), *left));
   if (wanted == 0) return 0;
   const ssize_t came = ::recv(socket_, taken.data(), wanted, MSG_DONTWAIT);
-  // Silence and faults are the I/O thread's: it waits, or learns of them when it reads.
+  // The I/O thread handles silence and faults: it waits, or finds out when it reads.
   if (came <= 0) return 0;
   *left -= static_cast<std::uint64_t>(came);
   last = *left == 0;

@@ -9,7 +9,7 @@ TEST(Message, headers_are_found_in_any_case_and_the_first_wins) {
   const HeaderList headers = {{"Content-Type", "a"}, {"content-type", "b"}, {"X-[^", "c"}};
   EXPECT_EQ(header_of(headers, "CONTENT-TYPE"), "a");
   EXPECT_EQ(header_of(headers, "content-typ"), "");
-  EXPECT_EQ(header_of(headers, "x-[^"), "c") << "only letters have a case";
+  EXPECT_EQ(header_of(headers, "x-[^"), "c") << "case matters only for letters";
   EXPECT_EQ(header_of(headers, "x-{~"), "");
 }
 
@@ -17,7 +17,7 @@ TEST(Message, target_splits_into_path_and_parameters) {
   const Request request{.target = "/a/b?prefix=x&delimiter=&pre=y&flag&prefix=z"};
   EXPECT_EQ(path_of(request), "/a/b");
   EXPECT_EQ(query_value(request, "prefix"), "x");
-  EXPECT_EQ(query_value(request, "pre"), "y") << "a name is whole";
+  EXPECT_EQ(query_value(request, "pre"), "y") << "a name must match as a whole";
   EXPECT_EQ(query_value(request, "delimiter"), "");
   EXPECT_EQ(query_value(request, "flag"), "");
   EXPECT_EQ(query_value(request, "absent"), "");

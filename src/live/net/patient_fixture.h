@@ -17,7 +17,7 @@ namespace orrery::net::patience {
 
 inline constexpr std::chrono::milliseconds kLong{30'000};
 inline const std::string kHost = "Host: x\r\n";
-// The last request of a connection.
+// The last request on a connection.
 inline const std::string kNext = "GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
 inline ServerOptions patient(bool in_place = false) {
@@ -28,12 +28,12 @@ inline ServerOptions patient(bool in_place = false) {
   return options;
 }
 
-// Shows a test what the server received: method, target and body.
+// Answers with what the server received, so that a test can compare it: method, target and body.
 inline Response echo(const Request& request) {
   return {.body = request.method + ' ' + request.target + ' ' + request.body + ';'};
 }
 
-// The header of a PUT whose body has `bytes` bytes.
+// The header of a PUT with a body of `bytes` bytes.
 inline std::string put_header(const std::string& target, std::size_t bytes,
                               const std::string& more = "") {
   return "PUT " + target + " HTTP/1.1\r\n" + kHost + "Content-Length: " + std::to_string(bytes) +

@@ -26,10 +26,10 @@ std::unexpected<Diagnostics> cannot_listen(const ServerOptions& options, const e
                .what = "cannot listen on " + options.address + ":" + std::to_string(options.port) +
                        ": " + error.message(),
                .why = {},
-               .fix = "choose another port, or 0 for a free one"});
+               .fix = "choose another port, or 0 to use any free port"});
 }
 
-// As many answers are made in place as can be made at once.
+// Limits the answers made in place to what the machine can compute at the same time.
 int places(const ServerOptions& options) {
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return std::min(options.handler_threads, cores);
@@ -49,7 +49,7 @@ Result<asio::ssl::context> tls_context(const TlsIdentity& identity) {
   return fail({.code = "serve.tls",
                .place = {},
                .what = "the certificate and its key cannot be used: " + error.message(),
-               .why = "both are PEM, and the key is the certificate's own",
+               .why = "both must be PEM files, and the key must belong to the certificate",
                .fix = "check both files with `openssl x509` and `openssl pkey`"});
 }
 
@@ -73,7 +73,8 @@ void ServerParts::accept() {
       admit(std::move(socket));
       return accept();
     }
-    // Out of descriptors, most likely: asking again at once would spin until one is free.
+    // Most likely the process has no free descriptors; retrying at once would spin until one is
+    // free.
     accept_timer.expires_after(kStopCheck);
     accept_timer.async_wait([this](const error_code&) { accept(); });
   });
@@ -82,7 +83,9 @@ void ServerParts::accept() {
 void ServerParts::admit(TcpSocket socket) {
   std::erase_if(connections, [](const std::weak_ptr<Connection>& c) { return c.expired(); });
   const bool full = connections.size() >= static_cast<std::size_t>(options.connections_max);
-  if (full && !make_room()) return;  // all are being answered: the newcomer is turned away
+  if (full && !make_room())
+    return;  // if every connection is being answered, the new one is
+             // refused
   const std::shared_ptr<Connection> session = make_session(std::move(socket), *this);
   connections.push_back(session);
   session->start();

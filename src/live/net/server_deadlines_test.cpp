@@ -1,5 +1,5 @@
-// Each deadline of the server, with all others out of reach; and what has no deadline: the time
-// that the service itself takes.
+// Each deadline of the server, with all others far away; and what has no deadline: the time that
+// the service itself takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ using testing::EndsWith;
 using testing::StartsWith;
 using namespace std::chrono_literals;
 
-// How long after `start` the server closes the connection.
+// Returns how long after `start` the server closes the connection.
 std::chrono::milliseconds ends_after(const TestSocket& socket,
                                      Clock::time_point start = Clock::now()) {
   socket.rest();
@@ -50,7 +50,7 @@ TEST(ServerDeadlines, header_and_held_body_share_a_deadline) {
   const TestSocket body = TestSocket::to(server.port, 10);
   body.send(put_header("/k", 10) + "123");
   EXPECT_LT(ends_after(body), 5000ms);
-  EXPECT_EQ(server.load->malformed, 0) << "slow, not wrong";
+  EXPECT_EQ(server.load->malformed, 0) << "the client is slow, but not at fault";
 }
 
 TEST(ServerDeadlines, header_deadline_is_not_extended_by_more_headers) {
@@ -166,7 +166,8 @@ TEST(ServerDeadlines, deadlines_and_stop_are_checked_ten_times_a_second) {
   EXPECT_LT(best_cut, 700ms);
 }
 
-// Connects and is cut off, so every deadline set earlier has been checked since it expired.
+// Connects and waits to be cut off, so that the server has checked all earlier deadlines since they
+// expired.
 void let_a_round_pass(int port) { EXPECT_EQ(TestSocket::to(port, 10).rest(), ""); }
 
 ServerOptions hasty() {
@@ -197,7 +198,7 @@ TEST(ServerDeadlines, sink_has_no_deadline) {
               EndsWith("\r\n\r\n4 taken;"));
 }
 
-// The second piece is made while and after the first is sent.
+// The second piece is made while the first is sent, and takes longer.
 TEST(ServerDeadlines, source_has_no_deadline) {
   int port = 0;
   ServerOptions options = hasty();

@@ -1,4 +1,4 @@
-// Each limit of the server on both sides of its edge.
+// Each limit of the server, just below and just above it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -74,8 +74,8 @@ TEST(ServerLimits, chunked_body_reserves_the_largest_size) {
   EXPECT_TRUE(soon([&] { return server.load->body_bytes == 1000; }));
 }
 
-// A body reserves two pieces; if they do not fit, two quarter pieces; if those do not, it is
-// refused.
+// A body reserves two pieces; if they do not fit, two quarter pieces; if those do not fit either,
+// it is refused.
 TEST(ServerLimits, streamed_bodies_share_their_memory) {
   ServerOptions options = patient();
   options.piece_bytes = options.inflow_bytes = 64 << 10;
@@ -92,7 +92,7 @@ TEST(ServerLimits, streamed_bodies_share_their_memory) {
   second.send(std::string(1 << 20, 'x'));
   EXPECT_THAT(answer_of(second, ";"), EndsWith("1048576 taken;"));
   EXPECT_TRUE(soon([&] { return server.load->body_bytes == 128 << 10; }));
-  // A body smaller than a piece reserves its own size only.
+  // A body smaller than a piece reserves only its own size.
   const TestSocket third = TestSocket::to(server.port, 10);
   third.send(put_header("/k", 1000));
   EXPECT_TRUE(soon([&] { return server.load->body_bytes == (128 << 10) + 2000; }));
@@ -146,8 +146,9 @@ TEST(ServerLimits, ambiguous_header_is_refused) {
   EXPECT_THAT(said(get + kHost + "X: a\r\n b\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(said(get + kHost + "X: a\r\n\tb\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(said(get + kHost + "Content-Length:\r\n 5\r\n"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(said(get), StartsWith("HTTP/1.1 400")) << "no host";
-  EXPECT_THAT(said(get + kHost + "host: y\r\n"), StartsWith("HTTP/1.1 400")) << "two hosts";
+  EXPECT_THAT(said(get), StartsWith("HTTP/1.1 400")) << "there is no Host header";
+  EXPECT_THAT(said(get + kHost + "host: y\r\n"), StartsWith("HTTP/1.1 400"))
+      << "there are two Host headers";
   EXPECT_THAT(said("GET /a HTTP/1.0\r\n"), StartsWith("HTTP/1.0 200")) << "HTTP/1.0 needs no host";
   EXPECT_EQ(server.load->malformed, 5);
   // A line of a body may begin with a blank.
@@ -226,7 +227,7 @@ TEST(ServerLimits, refused_client_can_read_the_reason_before_the_connection_clos
   std::string text;
   while (stays.receive(text)) {
   }
-  EXPECT_THAT(text, StartsWith("HTTP/1.1 413")) << "not lost to a reset";
+  EXPECT_THAT(text, StartsWith("HTTP/1.1 413")) << "the refusal is not lost by a reset";
   EXPECT_EQ(server.load->connections, 1);
   const auto start = Clock::now();
   EXPECT_TRUE(soon([&] { return server.load->connections == 0; }));
@@ -264,7 +265,7 @@ TEST(ServerLimits, new_connection_replaces_the_one_that_waited_longest) {
   const TestSocket silent = TestSocket::to(server.port, 10);
   ASSERT_TRUE(soon([&] { return server.load->connections == 2; }));
   std::this_thread::sleep_for(20ms);
-  old.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");  // its wait begins again here
+  old.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");  // its waiting time starts again here
   answer_of(old, ";");
   EXPECT_THAT(wire(server.port, kNext), EndsWith("GET /next ;"));
   EXPECT_EQ(silent.rest(), "");
@@ -272,7 +273,7 @@ TEST(ServerLimits, new_connection_replaces_the_one_that_waited_longest) {
   EXPECT_THAT(answer_of(old, ";"), EndsWith("GET /3 ;"));
 }
 
-TEST(ServerLimits, stalled_body_gives_up_its_connection) {
+TEST(ServerLimits, connection_of_a_stalled_body_is_closed_to_make_room) {
   ServerOptions options = patient(false);
   options.connections_max = 1;
   options.inflow_bytes = 10;
@@ -303,7 +304,7 @@ TEST(ServerLimits, connection_whose_body_is_being_taken_is_not_closed) {
   EXPECT_THAT(client.rest(), EndsWith("4 taken;"));
 }
 
-// While no descriptor is free, open connections are answered and the new one waits.
+// While no descriptor is free, open connections are served and a new one waits.
 TEST(ServerLimits, server_without_descriptors_accepts_later) {
   const RunningServer server([](const Request&) { return Response{.body = "answered;"}; },
                              patient(false));

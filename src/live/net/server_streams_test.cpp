@@ -1,5 +1,5 @@
-// Bodies that are not held in memory: streamed up and down, by good clients, slow ones and ones
-// that vanish.
+// Bodies that are not held in memory: streamed in both directions, with good clients, slow ones and
+// ones that disconnect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ BodySource large_body(std::uint64_t bytes) {
   };
 }
 
-// Compares what it gets with large_body.
+// Compares the bytes it receives with large_body.
 struct Checker {
   std::uint64_t bytes = 0;
   bool right = true;
@@ -131,7 +131,7 @@ TEST(ServerStreams, large_bodies_need_little_memory) {
   SinkLog log;
   const RunningServer server(service(log));
   Client client;
-  client.ask(upload(server.url("/x"), 1'000'000));  // allocates what is kept
+  client.ask(upload(server.url("/x"), 1'000'000));  // allocates what the server keeps
   const double before = resident_mb();
   const Reply up = client.ask(upload(server.url("/x"), kLarge));
   EXPECT_EQ(up.body, std::to_string(kLarge) + " right") << up.fault_text;
@@ -146,7 +146,7 @@ TEST(ServerStreams, large_bodies_need_little_memory) {
   EXPECT_TRUE(down.right);
   EXPECT_EQ(down.bytes, kLarge);
   EXPECT_EQ(reply.header("Content-Length"), std::to_string(kLarge));
-  // A few MB, and what the sanitizers keep of freed memory. A held body would add 67.
+  // A few MB, plus what the sanitizers keep of freed memory. A held body would add 67.
   EXPECT_LT(resident_mb() - before, 48);
   EXPECT_EQ(log.finished, 2);
 }
@@ -238,7 +238,7 @@ TEST(ServerStreams, upload_deadline_counts_per_quarter_megabyte_whatever_the_pie
   EXPECT_EQ(log.finished, 1);
 }
 
-// One handler thread, and 40 uploads under way.
+// One handler thread, and 40 uploads in progress.
 TEST(ServerStreams, slow_uploads_hold_no_thread) {
   SinkLog log;
   ServerOptions options = test_options();

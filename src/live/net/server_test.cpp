@@ -1,4 +1,4 @@
-// The server as a whole: handlers and their threads, clients that leave, events, and the stop.
+// The server as a whole: handlers and their threads, clients that disconnect, events, and the stop.
 #include "live/net/server.h"
 
 #include <gmock/gmock.h>
@@ -119,11 +119,11 @@ TEST(Server, deferred_answer_is_made_on_another_thread_and_may_fail_there) {
   EXPECT_THAT(asked(server.port, "GET /bad HTTP/1.1\r\n" + kClose), StartsWith("HTTP/1.1 500"));
   EXPECT_THAT(asked(server.port, "GET /stream HTTP/1.1\r\n" + kClose),
               EndsWith("\r\n\r\nstreamed"));
-  // The request is counted until after its answer was written.
+  // The request is counted until its answer has been written.
   EXPECT_TRUE(soon([&] { return server.load->requests == 0; }));
 }
 
-// Both handler threads are busy until the clients behind them have left.
+// Both handler threads are busy until the clients behind them have disconnected.
 TEST(Server, queued_request_is_dropped_if_its_client_has_left) {
   std::atomic<bool> hold = true;
   std::atomic<int> begun = 0;
@@ -295,14 +295,15 @@ TEST(Server, event_stream_ends_with_its_client_or_its_server) {
     const TestSocket stays = TestSocket::to(server.port);
     stays.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     std::this_thread::sleep_for(50ms);
-  }  // the server ends though the stream does not
+  }  // the server ends although the stream does not
 }
 
 TEST(Server, stop_waits_for_an_answer_under_way) {
   std::string answer;
   std::thread reader;
   {
-    const RunningServer server([](const Request& request) {  // in place too: a stop waits for it
+    const RunningServer server([](const Request& request) {  // a stop waits for answers made in
+                                                             // place too
       std::this_thread::sleep_for(300ms);
       return echo(request);
     });
@@ -417,7 +418,7 @@ TEST(Server, stop_lets_a_body_arrive_whose_header_was_received) {
 TEST(Server, drain_time_bounds_a_stop) {
   ServerOptions options = test_options();
   options.drain_time_max = 100ms;
-  options.answers_in_place = false;  // a stop waits for those
+  options.answers_in_place = false;  // for answers in place a stop would wait without limit
   std::atomic<bool> entered = false;
   std::chrono::steady_clock::time_point stopped;
   auto server = Server::listen(options, [&](const Request&) -> Response {

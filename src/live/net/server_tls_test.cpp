@@ -1,4 +1,5 @@
-// Server and client over TLS, with certificates that the test makes, and peers they must refuse.
+// Server and client over TLS, with certificates that the test creates, and peers that they must
+// refuse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -56,7 +57,7 @@ TlsIdentity identity_for(const char* name, long until_s = 3600) {
 ServerOptions options_with(const TlsIdentity& identity) {
   ServerOptions options = test_options();
   options.tls = identity;
-  options.linger_time_max = 30s;  // not waited for if the client closes in order
+  options.linger_time_max = 30s;  // does not delay the test if the client closes properly
   return options;
 }
 
@@ -124,7 +125,7 @@ TEST(ServerTls, client_refuses_an_expired_certificate) {
 class OldPeer {
  public:
   OldPeer(const SSL_METHOD* method, int version_max) : context_(SSL_CTX_new(method)) {
-    SSL_CTX_set_security_level(context_, 0);  // which forbids the old versions
+    SSL_CTX_set_security_level(context_, 0);  // the default level forbids old TLS versions
     SSL_CTX_set_min_proto_version(context_, TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context_, version_max);
   }
@@ -189,7 +190,7 @@ TEST(ServerTls, client_speaks_tls_1_2_or_later) {
   }
 }
 
-// An attacker between them must not be able to lead the client out of TLS.
+// An attacker in between must not be able to lead the client away from TLS.
 TEST(ServerTls, client_is_not_redirected_to_plain_http) {
   std::atomic<int> received = 0;
   const RunningServer plain(

@@ -29,7 +29,7 @@ constexpr std::size_t kSwallowBytes = 64u << 10;
 constexpr std::size_t kFirstBytes = 4u << 10;
 constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// One connection: read, handle, write, again. Its members are its socket's thread's.
+// One connection: read, handle, write, repeat. Only the thread of its socket may use its members.
 template <class Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -41,7 +41,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
         tally_(server.options.load, &ServerLoad::connections) {}
 
   void start() override {
-    wait_from_now();  // it may make room for another, though its own thread has not begun
+    wait_from_now();  // it may be closed to make room before its own thread has started
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->begin(); });
   }
 
@@ -50,14 +50,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   bool is_late(Clock::time_point now) const override { return deadline_.is_before(now); }
 
   void close() override {
-    owe_nothing();  // it makes room once
+    owe_nothing();  // a connection is closed at most once to make room
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->end(); });
   }
 
  private:
   TcpSocket& socket() { return beast::get_lowest_layer(stream_); }
 
-  // The server's round closes who is late: a timer a call would cost more than a short answer.
+  // The server's periodic check closes late connections; a timer per call would cost too much.
   void allow(std::chrono::milliseconds time) { deadline_.set(Clock::now() + time); }
   void allow_any_time() { deadline_.clear(); }
   void owe_nothing() { waiting_since_.clear(); }
@@ -96,7 +96,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     socket().close(ignored);
   }
 
-  // The first byte of a request may take as long as `limit`; from then on its own deadline counts.
+  // The first byte of a request may take up to `limit`; then the deadline of the request applies.
   void wait_for_request(std::chrono::milliseconds limit) {
     set_pending(nullptr);
     room_.reset();
@@ -122,7 +122,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     const std::uint64_t whole = server_.options.body_bytes_max;
     parser_->body_limit(server_.service.plan ? std::max(whole, server_.options.stream_bytes_max)
                                              : whole);
-    // One deadline for the whole request: a byte now and then does not extend it.
+    // One deadline for the whole request: sending a byte now and then does not extend it.
     allow(server_.options.request_time_max);
     parse_header();
   }
@@ -152,7 +152,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     refuse(answer->status, answer->what);
   }
 
-  // The server's own word. What the client still sends is not read as a request.
+  // Sends the server's own refusal. Whatever the client still sends is not read as a request.
   void refuse(int status, std::string_view what) {
     owe_nothing();
     if (status < 500) ++server_.options.load->malformed;
@@ -162,7 +162,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     write(std::move(response));
   }
 
-  // Runs `work` on a handler's thread, and `then` with what it returned back here.
+  // Runs `work` on a handler thread, and then calls `then` with its result on this thread.
   template <class Work, class Then>
   void in_pool(Work work, Then then) {
     auto tally = std::make_shared<Tally<int>>(server_.options.load, &ServerLoad::requests);
@@ -181,7 +181,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void answer() {
     if (is_full()) return refuse(503, "too many requests are waiting");
     owe_nothing();
-    allow_any_time();  // the answer takes what it takes; writing it has a limit again
+    allow_any_time();  // making the answer has no time limit; writing it has one again
     if (!server_.options.answers_in_place) {
       return answer_at_length([&server = server_, pending = pending_] {
         return server.service.answer(pending->request);
@@ -233,7 +233,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     pour(std::move(*sink));
   }
 
-  // Room for a body among those of all connections.
+  // Reserves memory for a body within the limit for all connections.
   bool reserve(std::uint64_t bytes) {
     const std::int64_t held = server_.options.load->body_bytes;
     if (static_cast<std::uint64_t>(held) + bytes > server_.options.bodies_bytes_max) return false;
@@ -255,7 +255,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void gather() {
     const std::uint64_t most = server_.options.body_bytes_max;
     if (pending_->length.value_or(0) > most) return on_fault(http::error::body_limit);
-    if (!reserve(pending_->length.value_or(most))) return refuse(503, "no room for the body");
+    if (!reserve(pending_->length.value_or(most))) return refuse(503, "no memory for the body");
     go_on(&Session::read_whole);
   }
 
@@ -274,23 +274,23 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void pour(std::unique_ptr<BodySink> sink) {
     const ServerOptions& options = server_.options;
     const std::uint64_t length = pending_->length.value_or(options.inflow_bytes);
-    // Where many bodies come at once, each has smaller pieces.
+    // If many bodies arrive at once, each gets smaller pieces.
     std::size_t piece = std::clamp<std::uint64_t>(length, 1, options.inflow_bytes);
     if (!reserve(2 * piece)) {
       piece = std::min(piece, std::min(options.piece_bytes, kEnoughBytes) / 4);
-      if (!reserve(2 * piece)) return refuse(503, "no room for the body");
+      if (!reserve(2 * piece)) return refuse(503, "no memory for the body");
     }
     inflow_ = std::make_shared<Inflow>(std::move(sink), piece, std::move(*parser_));
     inflow_->parser.body_limit(options.stream_bytes_max);
     const bool plain = std::is_same_v<Stream, PlainStream>;
-    // What came with the header must fit into the first piece, for nothing passes it by.
+    // The bytes that came with the header must fit into the first piece.
     if (plain && pending_->length && !inflow_->parser.chunked() && buffer_.size() <= piece) {
       inflow_->receive_directly(socket().native_handle(), *pending_->length);
     }
     go_on(&Session::read_piece);
   }
 
-  // A piece has one deadline, so a client that drips is cut off however long it goes on.
+  // A piece has one deadline, so a client that sends single bytes is cut off in any case.
   void read_piece() {
     wait_from_now();
     inflow_->reading = true;
@@ -309,7 +309,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     http::async_read(stream_, buffer_, inflow_->parser, std::move(then));
   }
 
-  // Into its place, in as few calls as the socket allows; what came with the header goes first.
+  // Receives directly into the piece, in few calls; bytes that came with the header go first.
   template <class Then>
   void read_plain(Then then) {
     Inflow& in = *inflow_;
@@ -362,14 +362,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return more ? std::nullopt : std::optional(std::move(answer));
     };
     auto then = [this](std::optional<Answer> answer) { on_taken(std::move(answer)); };
-    // The handler now owns a direct body; for other bodies the next piece is received concurrently.
+    // The handler now owns a direct body. For others the next piece is received concurrently.
     const bool more = !in.is_direct() && !in.last;
     in_pool(std::move(take), std::move(then));
     if (more) read_piece();
   }
 
   void on_taken(std::optional<Answer> answer) {
-    if (!inflow_) return;  // the rest of the body had a fault, which was answered
+    if (!inflow_) return;  // the rest of the body was faulty, and the fault has been answered
     inflow_->taking = false;
     if (!answer) return inflow_->is_direct() ? read_piece() : hand_over();
     pending_->received = inflow_->last;
@@ -383,12 +383,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (answer.pump) return start_stream(std::move(answer));
     if (!answer.response.events) return write(std::move(answer.response));
     if (server_.options.load->streams >= server_.options.streams_max) {
-      return refuse(503, "too many streams of events are open");
+      return refuse(503, "too many event streams are open");
     }
     start_events(std::move(answer.response));
   }
 
-  // While the answer is made, the only thing a client can tell us is that it has gone.
+  // While the answer is being made, the only thing to watch for is that the client disconnects.
   void watch_for_departure() {
     if (watching_) return;
     watching_ = true;
@@ -402,19 +402,19 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void look_for_departure() {
     char byte = 0;
     const auto got = ::recv(socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (got > 0) return;  // its next request, already on the way
+    if (got > 0) return;  // the client has already sent its next request
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return watch_for_departure();
     *pending_->gone = true;
   }
 
   unsigned version() const { return pending_ ? pending_->version : 11; }
 
-  // Sends the head, where it is still to go, and what follows it, in one call.
+  // Sends the head, if it has not been sent yet, and `body` after it, in one call.
   template <class Then>
   void send(std::string_view body, Then then) {
     allow(server_.options.response_time_max);
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      // One buffer: Beast's TLS takes an empty one ahead of another for the end of both.
+      // One buffer: Beast's TLS stream takes an empty first buffer for the end of all buffers.
       if (!text_.empty()) body = text_ += body;
       asio::async_write(stream_, asio::const_buffer(body.data(), body.size()), std::move(then));
     } else {
@@ -458,7 +458,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     send_piece();
   }
 
-  // The next piece is made while this one is sent.
+  // Sends one piece while the next is being made.
   void send_piece() {
     pump_->turn();
     steps_ = pump_->last() ? 1 : 2;
@@ -482,7 +482,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     on_written(stream_keeps_);
   }
 
-  // The length of a stream is not known before, so it ends with the connection.
+  // An event stream has no known length, so it ends with the connection.
   void start_events(Response answer) {
     events_tally_.emplace(server_.options.load, &ServerLoad::streams);
     events_ = std::move(answer.events);
@@ -518,10 +518,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     close_gently();
   }
 
-  // Closing at once while the client still sends would reset the connection and lose the answer
-  // on its way: say we are done, and swallow what comes until it stops or a moment has passed.
+  // Closing at once while the client still sends would reset the connection and lose the answer in
+  // transit. So announce the end, and discard input until it stops or a moment has passed.
   void close_gently() {
-    allow_any_time();  // the timer ends it
+    allow_any_time();  // the timer ends this phase
     timer_.expires_after(server_.options.linger_time_max);
     timer_.async_wait([self = this->shared_from_this()](const error_code& error) {
       if (!error) self->close();
@@ -541,7 +541,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     error_code error;
     socket().shutdown(tcp::socket::shutdown_send, error);
     if (error) return close();
-    if (!reads_ || !reads_->reading) swallow();  // else the read under way goes first
+    if (!reads_ || !reads_->reading) swallow();  // otherwise the pending read finishes first
   }
 
   void swallow() {
@@ -560,14 +560,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
   std::optional<http::request_parser<http::string_body>> whole_;
-  std::shared_ptr<Pending> pending_;  // the request that is being answered
-  std::shared_ptr<Inflow> inflow_;    // its body, where a sink takes it
-  std::shared_ptr<Inflow> reads_;     // a body refused while its next piece is on its way
-  std::shared_ptr<BodyPump> pump_;    // its answer, where a source gives it
-  int steps_ = 0;                     // of a piece: to be sent, and the next to be made
+  std::shared_ptr<Pending> pending_;  // the request being answered
+  std::shared_ptr<Inflow> inflow_;    // its body, if a sink takes it
+  std::shared_ptr<Inflow> reads_;     // a refused body whose next piece is still being received
+  std::shared_ptr<BodyPump> pump_;    // its answer, if it comes from a source
+  int steps_ = 0;                     // steps left for a piece: sending it, and making the next
   bool stream_keeps_ = false;
   int served_ = 0;
-  SharedMoment waiting_since_;  // none: nothing is owed
+  SharedMoment waiting_since_;  // nullopt: the server is not waiting for the client
   SharedMoment deadline_;
   std::atomic<bool> has_request_ = false;
   bool watching_ = false;
@@ -575,10 +575,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   bool closed_ = false;
   asio::steady_timer timer_;
   NextEvents events_;
-  std::string text_;  // a head or events, while they are written
-  std::string body_;  // likewise
+  std::string text_;  // a head or events, while they are being written
+  std::string body_;  // a body, while it is being written
   Clock::time_point silent_since_;
-  std::optional<Tally<std::int64_t>> room_;  // for the body
+  std::optional<Tally<std::int64_t>> room_;  // memory reserved for the body
   std::optional<Tally<int>> events_tally_;
   Tally<int> tally_;
 };
@@ -587,7 +587,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
 std::shared_ptr<Connection> make_session(TcpSocket socket, ServerParts& server) {
   error_code ignored;
-  // Pieces are written as they are made; waiting to fill a segment would hold up the last.
+  // Pieces are written as they are made; waiting to fill a TCP segment would delay the last one.
   socket.set_option(tcp::no_delay(true), ignored);
   const std::string peer = socket.remote_endpoint(ignored).address().to_string();
   if (!server.tls) {

@@ -1,5 +1,5 @@
-// The requests of one connection: which are answered, and when the connection ends. Most tests run
-// with answers made on handler threads and in place.
+// The requests on one connection: which are answered, and when the connection ends. Most tests run
+// both with answers made on handler threads and with answers made in place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ TEST(Session, continue_is_sent_only_to_clients_that_wait_for_it) {
     }
     EXPECT_THAT(wire(server.port, put_header("/k", 3, expects) + "abc" + kNext),
                 StartsWith("HTTP/1.1 200"))
-        << "its body has arrived already";
+        << "its body has already arrived";
     EXPECT_THAT(wire(server.port, put_header("/gather", 3) + "abc" + kNext),
                 StartsWith("HTTP/1.1 200"));
     const std::string old =
@@ -184,14 +184,14 @@ TEST(Session, status_without_a_body_keeps_the_connection) {
   EXPECT_EQ(both.find("Content-Length"), both.rfind("Content-Length"));
 }
 
-// A body and the request behind it, sent in one piece.
+// A body and the request after it, sent together.
 TEST(Session, pipelined_request_begins_after_the_announced_body) {
   for (const std::size_t inflow : {16u, 4096u, 256u << 10}) {
     ServerOptions options = test_options();
     options.inflow_bytes = inflow;
     options.piece_time_max = 5000ms;
     const RunningServer server(counting_service(), options);
-    // As many pieces as a busy machine takes in a second.
+    // As many pieces as a busy machine can handle in a second.
     for (const std::size_t bytes :
          {std::size_t{100}, std::min<std::size_t>(600'000, inflow * 1000)}) {
       const std::string answer =
@@ -268,7 +268,7 @@ TEST(Session, source_is_released_after_its_answer) {
   std::string text;
   while (text.size() < 100'000 && socket.receive(text)) {
   }
-  EXPECT_TRUE(soon([&] { return watched.use_count() == 1; })) << "only the test holds it";
+  EXPECT_TRUE(soon([&] { return watched.use_count() == 1; })) << "only the test still holds it";
   EXPECT_EQ(server.load->connections, 1);
 }
 

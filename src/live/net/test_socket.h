@@ -1,7 +1,8 @@
-// Plain sockets on loopback for tests: clients that drip, cut off or attack, and servers that fail.
+// Plain sockets on loopback for tests: clients that send slowly, cut the connection or attack, and
+// servers that fail.
 //
-// Blocking, with a limit on every wait, so that a hanging peer fails a test instead of hanging it.
-// Not for the product: it includes system headers that only this room may use.
+// Blocking, with a limit on every wait, so that a hanging peer fails a test instead of blocking it.
+// Not for product code: it includes system headers that only this room may use.
 #pragma once
 
 #include <netinet/in.h>
@@ -36,7 +37,7 @@ class TestSocket {
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
-  // Not connected if the port does not answer.
+  // The result is not connected if the port does not answer.
   static TestSocket to(int port, int patience_s = 20, int receive_bytes = 0) {
     TestSocket s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), patience_s);
     if (receive_bytes > 0) {
@@ -72,7 +73,7 @@ class TestSocket {
     if (got > 0) into.append(part, static_cast<std::size_t>(got));
     return got > 0;
   }
-  // Returns everything until the peer closes.
+  // Returns all bytes until the peer closes.
   std::string rest() const {
     std::string all;
     while (receive(all)) {
@@ -80,7 +81,7 @@ class TestSocket {
     return all;
   }
   void shut() const { ::shutdown(fd_, SHUT_RDWR); }
-  // The peer sees a reset instead of an end.
+  // Makes the peer see a reset instead of an orderly end.
   void reset() {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -112,7 +113,7 @@ class TestListener {
   TestListener& operator=(const TestListener&) = delete;
 
   int port() const { return port_; }
-  // Not connected once shut() has been called.
+  // The result is not connected once shut() has been called.
   TestSocket accept(int patience_s) const {
     return TestSocket(::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC), patience_s);
   }
@@ -123,7 +124,7 @@ class TestListener {
   int port_ = 0;
 };
 
-// Returns whether the port is free at all addresses of this machine at the moment.
+// Returns whether the port is currently free at all addresses of this machine.
 inline bool is_free(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -134,7 +135,7 @@ inline bool is_free(int port) {
   return free;
 }
 
-// Returns a port that is free at the moment.
+// Returns a port that is currently free.
 inline int free_port() { return TestListener().port(); }
 
 }  // namespace orrery::net

@@ -37,11 +37,11 @@ std::size_t put_header(http::request_parser<http::empty_body>& parser,
   if (error) return taken;
   const HeaderOnly& header = parser.get();
   const auto hosts = header.count(http::field::host);
-  // The parser joins folded lines, so they are looked for in what it took.
+  // The parser joins folded lines, so they are searched for in the raw bytes that it consumed.
   if (has_folded_line({static_cast<const char*>(text.data()), taken})) {
     unclear = "a header line is folded";
   } else if (hosts > 1) {
-    unclear = "more than one Host";
+    unclear = "there is more than one Host header";
   } else if (hosts == 0 && header.version() >= 11) {
     unclear = "the Host header is missing";
   }

@@ -1,5 +1,6 @@
-// Shared by the files of the server's transport: the parts of a server, a request on its way, and
-// the conversion from Beast's messages. No other file includes it, since it brings Asio and Beast.
+// Shared by the files of the server's transport: the parts of a server, a request in progress, and
+// the conversion from Beast's messages. No other file includes this header, because it includes
+// Asio and Beast.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@
 namespace orrery::net {
 
 using Clock = std::chrono::steady_clock;
-// Used by one I/O thread only, so it needs no strand.
+// Only one I/O thread uses it, so it needs no strand.
 using TcpSocket =
     boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
 using HeaderOnly = boost::beast::http::request<boost::beast::http::empty_body>;
@@ -45,7 +46,7 @@ class SharedMoment {
   std::atomic<Clock::rep> at_ = 0;
 };
 
-// Adds to a counter for as long as it lives.
+// Adds to a counter during its own lifetime.
 template <class Count>
 class Tally {
  public:
@@ -69,24 +70,25 @@ struct Pending {
   unsigned version = 11;
   bool keep_alive = true;
   bool head = false;
-  bool go_on = false;                        // the client waits for 100 Continue
+  bool go_on = false;                        // the client is waiting for 100 Continue
   bool received = false;                     // the whole body has arrived
-  std::optional<std::uint64_t> length = {};  // of the body, as announced
+  std::optional<std::uint64_t> length = {};  // announced length of the body
   std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
 };
 Pending pending_of(const HeaderOnly& from, const std::string& peer);
 
-// Returns the refusal of a malformed request, or nullopt if the client has left or is silent.
+// Returns the refusal of a malformed request, or nullopt if the client has disconnected or sends
+// nothing.
 struct Refusal {
   int status = 400;
   std::string_view what;
 };
 std::optional<Refusal> answer_to_fault(const boost::system::error_code& error);
 
-// Feeds the parser the header bytes received and returns how many it consumed; the fields only once
-// the last of them has arrived. `unclear` says why two readers could understand a complete header
-// differently: a line that begins with a blank continues the one before it (RFC 9112, 5.2), or
-// there is no Host or more than one (3.2; HTTP/1.0 may have none).
+// Feeds the parser the header bytes received and returns how many it consumed; it consumes the
+// fields only once the last of them has arrived. `unclear` says why two readers could understand a
+// complete header differently: a line that begins with a blank continues the one before it (RFC
+// 9112, 5.2), or there is no Host or more than one (3.2; HTTP/1.0 may have none).
 std::size_t put_header(boost::beast::http::request_parser<boost::beast::http::empty_body>& parser,
                        const boost::asio::const_buffer& text, boost::system::error_code& error,
                        std::string_view& unclear);
@@ -97,10 +99,11 @@ class Connection {
   virtual ~Connection() = default;
   virtual void start() = 0;
   virtual void close() = 0;
-  // Since when the server has been waiting for this client; nullopt while it owes an answer.
+  // Time since which the server has been waiting for this client; nullopt while the server owes an
+  // answer.
   virtual std::optional<Clock::time_point> waiting_since() const = 0;
   virtual bool has_request() const = 0;
-  // Its deadline has passed.
+  // Returns whether its deadline has passed.
   virtual bool is_late(Clock::time_point now) const = 0;
 };
 
@@ -108,9 +111,9 @@ struct ServerParts {
   ServerOptions options;
   Service service;
   std::optional<boost::asio::ssl::context> tls;
-  // One per thread that answers in place; connections are dealt out to them. Threads that share one
-  // queue would wake one another for every request. They outlive `io`, which may hold the socket of
-  // one for the next connection.
+  // One per thread that answers in place; connections are distributed over them. If threads shared
+  // one queue, they would wake one another for every request. They outlive `io`, which may hold the
+  // socket of one for the next connection.
   std::vector<std::unique_ptr<boost::asio::io_context>> lanes;
   boost::asio::io_context io{1};  // accepting, deadlines and the stop, on the thread of run()
   std::size_t next_lane = 0;
@@ -123,7 +126,7 @@ struct ServerParts {
 
   ServerParts(const ServerOptions& options, Service service);
 
-  boost::asio::io_context& lane();  // for the next connection
+  boost::asio::io_context& lane();  // returns the lane for the next connection
   void accept();
   void admit(TcpSocket socket);
   bool make_room();

@@ -1,11 +1,12 @@
 // Records as bytes: numbered fields, so that a later version may add some and an older reader skips
-// what it does not know.
+// fields that it does not know.
 //
 //   record   version (1 byte), fields
 //   field    tag (varint), length (varint), bytes
-// A number is 8 bytes, little-endian; a list is its field again and again; a record within a record
-// is a field of bytes. A field that holds nothing (0, "", false) is not written. Tags are never
-// given another meaning; kRecordVersion rises only if an old reader must stop.
+//
+// A number is 8 bytes, little-endian; a list is its field repeated; a record within a record is a
+// field of bytes. A field with an empty value (0, "", false) is not written. A tag is never reused
+// with another meaning; kRecordVersion increases only if an old reader must stop.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +30,18 @@ class RecordWriter {
   std::string bytes_;
 };
 
-// Calls `take` for every field, in order. Returns false if the bytes are no record of a known
+// Calls `take` for every field, in order. Returns false if the bytes are not a record of a known
 // version.
 using TakeField = std::function<void(unsigned tag, std::string_view value)>;
 bool read_record(std::string_view bytes, const TakeField& take);
-// Returns 0 if the field is no number.
+// Returns 0 if the field is not a number.
 std::uint64_t number_of(std::string_view field);
 
 // Encodes two texts in one field.
 std::string pair_field(std::string_view first, std::string_view second);
 std::pair<std::string, std::string> pair_of(std::string_view field);
 
-// Most significant byte first, so that the order of the bytes is that of the numbers.
+// Most significant byte first, so that the bytes sort like the numbers.
 std::string big_endian(std::uint64_t value);
 std::uint64_t from_big_endian(std::string_view bytes);
 

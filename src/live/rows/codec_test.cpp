@@ -17,7 +17,7 @@ TEST(Codec, numbers_are_read_back_and_sort_as_bytes) {
   std::string before;
   for (const std::uint64_t n : numbers) {
     EXPECT_EQ(from_big_endian(big_endian(n)), n);
-    EXPECT_GT(big_endian(n), before) << "the order of the bytes is that of the numbers";
+    EXPECT_GT(big_endian(n), before) << "the bytes sort like the numbers";
     before = big_endian(n);
     RecordWriter to;
     to.put(3, n);
@@ -43,11 +43,11 @@ TEST(Codec, numbers_are_read_back_and_sort_as_bytes) {
 TEST(Codec, bytes_that_are_no_record_are_refused) {
   const auto skip = [](unsigned, std::string_view) {};
   EXPECT_FALSE(read_record("", skip));
-  EXPECT_FALSE(read_record("\x02", skip));  // of a later version
+  EXPECT_FALSE(read_record("\x02", skip));  // a later version
   EXPECT_TRUE(read_record("\x01", skip));
   EXPECT_FALSE(read_record("\x01\x05", skip));                        // a tag without a length
   EXPECT_FALSE(read_record("\x01\x05\x09only", skip));                // a length beyond the end
-  EXPECT_FALSE(read_record("\x01" + std::string(12, '\xff'), skip));  // a number without an end
+  EXPECT_FALSE(read_record("\x01" + std::string(12, '\xff'), skip));  // a number that does not end
 }
 
 }  // namespace

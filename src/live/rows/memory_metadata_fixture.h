@@ -1,8 +1,8 @@
-// The metadata's simulated twin: rows in memory, a log of commits, a crash that loses what was not
-// synced, and a power that fails at a chosen call.
+// The metadata's simulated twin: rows in memory, a log of commits, a crash that loses unsynced
+// commits, and a power supply that fails at a chosen call.
 //
-// Survivable by contract: losing commits that did not ask to be durable, newest first; an undecided
-// commit when the power fails in it. Not injected: losing what was durable.
+// Faults that must be survivable: losing commits that were not durable, newest first; a commit with
+// unknown outcome when the power fails during it. Not injected: losing durable commits.
 #pragma once
 
 #include <functional>
@@ -52,7 +52,7 @@ class MemoryMetadata final : public Metadata {
     return {};
   }
 
-  // The power comes back: keeps the durable rows and the first `kept` of the later commits.
+  // Restores the power: keeps the durable rows and the first `kept` of the later commits.
   void crash(std::size_t kept) {
     rows_ = durable_;
     for (std::size_t i = 0; i < std::min(kept, pending_.size()); ++i) {
@@ -61,7 +61,7 @@ class MemoryMetadata final : public Metadata {
     durable_ = rows_;
     pending_.clear();
   }
-  // The next commit takes effect, but its caller gets no answer.
+  // Makes the next commit take effect without an answer to its caller.
   void lose_answer() { loses_answer_ = true; }
   std::size_t pending() const { return pending_.size(); }
 
@@ -70,7 +70,8 @@ class MemoryMetadata final : public Metadata {
     return std::make_unique<MemoryCursor>(rows_);
   }
 
-  // Gateways on the same rows. One whose run is no longer held may still be alive.
+  // Simulates several gateways on the same rows. A gateway whose run is no longer held may still be
+  // alive.
   void share() { shared_ = true; }
   void lose_sight_of(std::uint64_t run) { held_.erase(run); }
   bool is_shared() const override { return shared_; }

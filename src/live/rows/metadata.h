@@ -1,21 +1,22 @@
-// The port to what the store knows of its objects: rows of key and value, in the order of the keys'
-// bytes, changed by atomic commits.
+// The port to the store's metadata: rows of key and value, in the order of the keys' bytes, changed
+// by atomic commits.
 //
-// Promises. A commit that returned true is durable and visible as a whole to every later get and
-// cursor (one that asked for less is visible too, and is lost in a crash before those that came
-// after it); one that returned false changed nothing, because a row that it expects was another by
-// then. So a caller reads, decides by a pure function, commits what it read as expectation, and
-// begins again on false. A cursor sees one moment: the one when it was made.
+// Promises. A commit that returned true is durable, and every later get and cursor sees all of it.
+// (A commit that asked for less is visible too; a crash loses it before any commit that was
+// durable.) A commit that returned false changed nothing, because a row that it expects had
+// changed. So a caller reads, decides by a pure function, commits with the rows it read as
+// expectations, and starts again on false. A cursor sees the rows as they were when it was made.
 //
-// Faults. `failed` or `full` of a commit leave it undecided, as a crash does: the rows are as
-// before or as after, never between. Any call may fail; none blocks for long.
+// Faults. `failed` or `full` from a commit leaves its outcome unknown, as a crash does: the rows
+// are as before or as after, never in between. Any call may fail; none blocks for long.
 //
-// Threads. All calls from any thread, at once; a cursor belongs to one.
+// Threads. All calls may come from any thread, at the same time; a cursor belongs to one thread.
 //
-// Gateways. If several share the rows, each run of one holds its number while it is alive, and one
-// of them leads: it does the upkeep. Whether a run is alive is a guess, because a connection may be
-// lost while its gateway goes on. So a dead run is given up by a commit on its row, which every
-// commit that names its files expects (Store::fence). A gateway that is alone always leads.
+// Gateways. If several gateways share the rows, each run of one holds its number while it is alive,
+// and one of them leads: it does the upkeep. Whether a run is alive is only a guess, because a
+// connection may be lost while its gateway continues. So a dead run is given up by a commit on its
+// row, and every commit that names its files expects that row (Store::fence). A gateway that is
+// alone always leads.
 //
 // Live: rocks_metadata.h, postgres_metadata.h. Simulated: memory_metadata_fixture.h, which crashes
 // and fails on demand.
@@ -40,7 +41,7 @@ struct RowChange {
 struct Commit {
   std::vector<RowChange> expects = {};  // rows as the caller read them
   std::vector<RowChange> changes = {};
-  bool durable = true;  // false: durable after a later durable commit or flush()
+  bool durable = true;  // false: becomes durable with a later durable commit or flush()
 };
 
 class Cursor {
@@ -52,7 +53,7 @@ class Cursor {
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
   virtual drives::Outcome<void> state()
-      const = 0;  // If not valid(): success at the end of the rows, or the fault.
+      const = 0;  // If not valid(): success at the end of the rows, otherwise the fault.
 };
 
 class Metadata {
@@ -62,21 +63,21 @@ class Metadata {
   virtual drives::Outcome<bool> commit(const Commit& commit) = 0;
   virtual drives::Outcome<void> flush() = 0;  // Makes all earlier commits durable.
   virtual std::unique_ptr<Cursor> cursor() = 0;
-  // Removes old contents of the rows that begin with `prefix` from the disk, as far as the engine
-  // can: secrets that were stored in the clear.
+  // Removes old values of the rows that begin with `prefix` from the disk, as far as the engine
+  // can. Used for secrets that were stored unencrypted.
   virtual drives::Outcome<void> forget_before(std::string_view) { return {}; }
 
-  // Returns the number of durable commits. It never falls, not even over restarts, unless rows are
-  // lost (witness.h); 0 if these metadata do not count.
+  // Returns the number of durable commits. It never decreases, not even over restarts, unless rows
+  // are lost (witness.h); 0 if this engine does not count them.
   virtual std::uint64_t commits() const { return 0; }
-  // Reads everything that is stored; the fault names a damaged file.
+  // Reads everything that is stored. The fault names a damaged file.
   virtual drives::Outcome<void> check_files() { return {}; }
 
   virtual bool is_shared() const { return false; }
-  // Marks this run as alive instead of the one held before; returns false if another gateway holds
+  // Marks this run as alive, instead of the run held before. Returns false if another gateway holds
   // it.
   virtual drives::Outcome<bool> hold_run(std::uint64_t) { return true; }
-  virtual drives::Outcome<bool> is_held(std::uint64_t) { return false; }  // by another gateway
+  virtual drives::Outcome<bool> is_held(std::uint64_t) { return false; }  // held by another gateway
   virtual drives::Outcome<bool> leads() { return true; }
 };
 

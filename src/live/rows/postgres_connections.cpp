@@ -7,10 +7,10 @@
 namespace orrery::rows {
 namespace {
 
-constexpr std::chrono::seconds kWaitMax{5};  // for a connection that others have
+constexpr std::chrono::seconds kWaitMax{5};  // for a connection in use by other calls
 
-// What every connection is told: a commit is durable whatever the server's habit, and no statement
-// waits for ever.
+// Settings of every connection: a commit is durable whatever the server's default is, and no
+// statement waits for ever.
 constexpr const char* kManners =
     "SET synchronous_commit = on; SET statement_timeout = '20s'; SET client_min_messages = error";
 
@@ -30,7 +30,7 @@ drives::Fault fault_of(PGconn* connection, const PGresult* reply) {
 }  // namespace
 
 drives::Outcome<Connection> connect(const std::string& where) {
-  // What the place says itself comes later, and counts.
+  // Settings in `where` come later in the list and therefore take precedence.
   const char* names[] = {"connect_timeout",
                          "keepalives_idle",
                          "keepalives_count",
@@ -41,7 +41,7 @@ drives::Outcome<Connection> connect(const std::string& where) {
   const char* values[] = {"5", "5", "3", "10000", "orrery store", where.c_str(), nullptr};
   Connection made(PQconnectdbParams(names, values, 1));
   if (!made || PQstatus(made.get()) != CONNECTION_OK) {
-    std::string what = made ? PQerrorMessage(made.get()) : "no memory";
+    std::string what = made ? PQerrorMessage(made.get()) : "out of memory";
     while (what.ends_with('\n')) what.pop_back();
     return drives::fault(drives::PortFault::busy, "metadata: " + what);
   }
@@ -86,7 +86,8 @@ drives::Outcome<ConnectionPool::Lent> ConnectionPool::lend() {
   {
     std::unique_lock lock(mutex_);
     if (!freed_.wait_for(lock, kWaitMax, [&] { return lent_ < most_; })) {
-      return drives::fault(drives::PortFault::busy, "metadata: all connections are taken");
+      return drives::fault(drives::PortFault::busy,
+                           "all connections to the metadata database are in use");
     }
     ++lent_;
     while (!idle_.empty()) {

@@ -1,7 +1,7 @@
-// Connections to PostgreSQL: made when they are wanted, kept for the next, few at a time.
+// A small pool of connections to PostgreSQL, made on demand and reused.
 //
-// A lost connection is noticed before it is lent again, so that a restart of the database fails
-// only the calls that were in progress.
+// A lost connection is detected before it is lent again, so a restart of the database fails only
+// the calls that were in progress.
 #pragma once
 
 #include <libpq-fe.h>
@@ -28,7 +28,7 @@ struct ReplyEnd {
 };
 using Reply = std::unique_ptr<PGresult, ReplyEnd>;
 
-// A parameter of a statement: bytes as they are, or text; none is NULL.
+// A parameter of a statement: raw bytes or text; nullopt is NULL.
 struct Parameter {
   std::optional<std::string_view> value;
   bool binary = false;
@@ -37,7 +37,7 @@ struct Parameter {
 drives::Outcome<Connection> connect(const std::string& where);
 // Returns true if an idle connection can be used: it is open and has no unread input.
 bool is_usable(PGconn* connection);
-// Rows come in binary form.
+// The rows of the reply are in binary form.
 drives::Outcome<Reply> ask(PGconn* connection, const char* statement,
                            const std::vector<Parameter>& parameters);
 drives::Outcome<void> tell(PGconn* connection, const std::string& commands);
@@ -46,7 +46,7 @@ class ConnectionPool {
  public:
   ConnectionPool(std::string where, std::size_t most) : where_(std::move(where)), most_(most) {}
 
-  // Lends a connection until the result is destroyed; a good one goes back to the pool.
+  // Lends a connection until this object is destroyed; a good connection then returns to the pool.
   class Lent {
    public:
     Lent(ConnectionPool& pool, Connection connection)

@@ -9,19 +9,20 @@
 namespace orrery::rows {
 namespace {
 
-// PostgreSQL allows a hundred connections unless it is told otherwise: two gateways fit.
+// PostgreSQL allows a hundred connections by default, which is enough for two gateways.
 constexpr std::size_t kCallsMost = 16;
 constexpr std::size_t kCursorsMost = 24;
 constexpr std::uint64_t kLockStripes = 4096;
-constexpr std::size_t kStripesMost = 48;  // of one commit; with more it takes the lock on all
+constexpr std::size_t kStripesMost = 48;  // per commit; a commit with more takes the lock on all
+                                          // stripes
 constexpr int kFirstPage = 16;
 constexpr int kPageMost = 1024;
-constexpr int kOpenLock = 0x4f520001;  // shared by gateways
+constexpr int kOpenLock = 0x4f520001;  // gateways take it shared
 constexpr int kRunLock = 0x4f520002;
 constexpr int kLeadLock = 0x4f520003;
 constexpr const char* kStoreRow = "nstore";
 
-// In one transaction, one gateway at a time. The lock numbered 0 is on all stripes.
+// Runs in one transaction, by one gateway at a time. The lock with number 0 covers all stripes.
 constexpr const char* kSchema = R"(
 SELECT pg_advisory_xact_lock(1330774016, 0);
 CREATE TABLE IF NOT EXISTS orrery_rows (key bytea PRIMARY KEY, value bytea NOT NULL);
@@ -57,7 +58,7 @@ constexpr const char* kPage =
     "SELECT key, value FROM orrery_rows WHERE key >= $1::bytea ORDER BY key LIMIT $2::int";
 constexpr const char* kMoment =
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT FROM orrery_rows LIMIT 1";
-// A commit that is synced takes those before it along.
+// Syncing one commit also makes all earlier ones durable.
 constexpr const char* kFlush =
     "INSERT INTO orrery_flushed VALUES (true, 1) "
     "ON CONFLICT (one) DO UPDATE SET times = orrery_flushed.times + 1";
@@ -71,7 +72,7 @@ bool is_true(const Reply& reply) {
   return PQntuples(reply.get()) == 1 && value_at(reply.get(), 0, 0) == std::string_view("\1", 1);
 }
 
-// An array of bytea as text.
+// Returns an array of bytea as text.
 std::string array_of(const std::vector<std::optional<std::string>>& values) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string text = "{";
@@ -97,7 +98,7 @@ std::uint64_t stripe_of(std::string_view key) {
   return 1 + hash % kLockStripes;
 }
 
-// The locks in their order, and which are taken alone.
+// The numbers of the locks in ascending order, and for each whether it is exclusive.
 struct Locks {
   std::string numbers = "{0";
   std::string alone = "{f";
@@ -119,7 +120,7 @@ struct Columns {
   std::string keys;
   std::string values;
 };
-// A key once: of several changes the last counts.
+// Each key appears once; of several changes the last one counts.
 Columns columns_of(const std::vector<RowChange>& rows) {
   std::map<std::string_view, const RowChange*> by_key;
   for (const RowChange& row : rows) by_key[row.key] = &row;
@@ -148,7 +149,7 @@ class PostgresCursor final : public Cursor {
   PostgresCursor& operator=(const PostgresCursor&) = delete;
 
   void seek(std::string_view key) override {
-    // What was read already is of the same moment.
+    // Rows that were already read come from the same snapshot.
     if (rows_ > 0 && key >= value_at(page_.get(), 0, 0) &&
         (at_end_ || key <= value_at(page_.get(), rows_ - 1, 0))) {
       int low = 0;
@@ -197,12 +198,12 @@ class PostgresCursor final : public Cursor {
   bool at_end_ = false;
 };
 
-// The connection whose life is the gateway's: its locks say what this run holds.
+// A connection that lives as long as the gateway: its locks show which run the gateway holds.
 class Session {
  public:
   Session(std::string where, bool alone) : where_(std::move(where)), alone_(alone) {}
 
-  // Nullopt: somebody else is there. Connects anew where the connection was lost.
+  // Returns false if another program holds the lock. Reconnects if the connection was lost.
   drives::Outcome<bool> open() {
     const std::scoped_lock lock(mutex_);
     return opened();
@@ -267,7 +268,7 @@ class PostgresMetadata final : public Metadata {
 
   drives::Outcome<std::optional<std::string>> get(std::string_view key) override {
     auto reply = asked(kGet, {{key, true}});
-    // The connection may have been lost since it was last used: another may do.
+    // The connection may have been lost since its last use, so try another one.
     if (!reply && reply.error().kind == drives::PortFault::busy) reply = asked(kGet, {{key, true}});
     if (!reply) return std::unexpected(reply.error());
     if (PQntuples(reply->get()) == 0) return std::nullopt;
@@ -327,7 +328,7 @@ std::unexpected<Diagnostics> cannot(const PostgresPlace& place, const std::strin
       {.code = "store.metadata", .place = {place.where}, .what = what, .why = why, .fix = fix});
 }
 
-// Another program has it: nothing is known of what is in it.
+// Another program has the database open, so nothing is known about its contents.
 std::unexpected<Diagnostics> in_use(const PostgresPlace& place, const std::string& what,
                                     const std::string& fix) {
   return fail({.code = "store.running", .place = {place.where}, .what = what, .fix = fix});
@@ -337,52 +338,52 @@ std::unexpected<Diagnostics> no_answer(const PostgresPlace& place, const std::st
   return fail({.code = "store.database",
                .place = {place.where},
                .what = "the database does not answer: " + why,
-               .fix = "see that it runs, and that its pg_hba.conf lets this user in; a password "
-                      "comes from PGPASSFILE"});
+               .fix = "check that it runs and that its pg_hba.conf lets this user connect; the "
+                      "password is read from PGPASSFILE"});
 }
 
 std::unexpected<Diagnostics> no_store(const PostgresPlace& place) {
   return cannot(place,
-                "this database holds no store, and the store that is here has its rows in it",
-                "the database is empty, another one, or was restored without its rows",
-                "name the right database, or restore it from a backup "
+                "this store keeps its metadata in this database, but the database holds no store",
+                "the database is empty, is the wrong one, or was restored without its rows",
+                "give the right database, or restore it from a backup "
                 "(docs/guide/store-operations.md)");
 }
 
-// The server keeps what it says it has kept, and the rows have their table.
+// Checks that the server really keeps what it acknowledges, and that the rows have their table.
 Result<void> prepare(const PostgresPlace& place) {
   const auto connection = connect(place.where);
   if (!connection) return no_answer(place, connection.error().what);
   for (const char* name : {"fsync", "full_page_writes"}) {
     const auto reply = ask(connection->get(), "SELECT current_setting($1)", {{name}});
     if (reply && value_at(reply->get(), 0, 0) == "on") continue;
-    return cannot(place, std::string("the database runs without ") + name,
-                  "what the store acknowledges would be lost with the power",
+    return cannot(place, std::string("the database runs with this setting off: ") + name,
+                  "after a power failure, writes that the store has acknowledged would be lost",
                   std::string("set ") + name + " = on in postgresql.conf");
   }
   const auto rows = ask(connection->get(), "SELECT to_regclass($1) IS NOT NULL", {{"orrery_rows"}});
-  if (!rows) return cannot(place, "the database fails: " + rows.error().what, {}, {});
+  if (!rows) return cannot(place, "the database reports an error: " + rows.error().what, {}, {});
   if (place.how != RocksOpening::make && !is_true(*rows)) return no_store(place);
   if (place.how == RocksOpening::look) return {};
   if (const auto made = tell(connection->get(), kSchema); !made) {
-    return cannot(place, "the table of rows cannot be made: " + made.error().what, {},
-                  "let the user create tables and functions in this database");
+    return cannot(place, "the store's tables cannot be created: " + made.error().what, {},
+                  "allow this user to create tables and functions in this database");
   }
   return {};
 }
 
-// The first store that is made there takes the database.
+// The first store that is created there claims the database.
 Result<void> claim(Metadata& metadata, const PostgresPlace& place) {
   const bool makes = place.how == RocksOpening::make;
   const auto mine = makes ? metadata.commit({.expects = {{kStoreRow, std::nullopt}},
                                              .changes = {{kStoreRow, place.store}}})
                           : drives::Outcome<bool>(true);
   const auto owner = mine ? metadata.get(kStoreRow) : std::unexpected(mine.error());
-  if (!owner) return cannot(place, "the database fails: " + owner.error().what, {}, {});
+  if (!owner) return cannot(place, "the database reports an error: " + owner.error().what, {}, {});
   if (*owner == place.store) return {};
   if (!*owner) return no_store(place);
-  return cannot(place, "this database holds another store", "a database holds one",
-                "name an empty one");
+  return cannot(place, "this database already holds another store",
+                "a database can hold only one store", "give an empty database");
 }
 
 }  // namespace
@@ -392,14 +393,14 @@ Result<void> check_postgres_place(const std::string& where) {
       PQconninfoParse(where.c_str(), nullptr), &PQconninfoFree);
   const bool named = where.starts_with("postgresql://") || where.starts_with("postgres://");
   if (!named || !options || where.find_first_of("\r\n") != where.npos) {
-    return cannot({where}, "this is no address of a database", {},
+    return cannot({where}, "this is not the address of a database", {},
                   "write postgresql://USER@HOST/NAME");
   }
   for (const PQconninfoOption* option = options.get(); option->keyword; ++option) {
     if (std::string_view(option->keyword) != "password" || !option->val) continue;
-    return cannot({}, "the address of the database has a password in it",
-                  "the store's file has the address, and others read it",
-                  "leave it out: libpq takes it from PGPASSFILE or ~/.pgpass");
+    return cannot({}, "the address of the database contains a password",
+                  "the address is written to the store's file, which other users can read",
+                  "remove the password; libpq reads it from PGPASSFILE or ~/.pgpass");
   }
   return {};
 }
@@ -408,12 +409,14 @@ Result<std::unique_ptr<Metadata>> open_postgres_metadata(const PostgresPlace& pl
   if (auto good = prepare(place); !good) return std::unexpected(good.error());
   auto metadata = std::make_unique<PostgresMetadata>(place);
   const auto opened = metadata->open();
-  if (!opened) return cannot(place, "the database fails: " + opened.error().what, {}, {});
+  if (!opened) {
+    return cannot(place, "the database reports an error: " + opened.error().what, {}, {});
+  }
   if (!*opened && place.alone) {
-    return in_use(place, "a gateway runs on this store", "stop all of them first");
+    return in_use(place, "a gateway is running on this store", "stop all gateways first");
   }
   if (!*opened) {
-    return in_use(place, "the store is being checked or repaired", "wait until that has ended");
+    return in_use(place, "the store is being checked or repaired", "wait until this has finished");
   }
   if (auto good = claim(*metadata, place); !good) return std::unexpected(good.error());
   return metadata;

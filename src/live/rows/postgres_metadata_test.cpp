@@ -1,4 +1,4 @@
-// Rows in PostgreSQL on a simulated server: what is asked of it, what its faults mean, lost
+// Rows in PostgreSQL on a simulated server: the statements it gets, what its faults mean, lost
 // connections, runs, the leader, and which databases are refused.
 #include "live/rows/postgres_metadata.h"
 
@@ -42,7 +42,7 @@ class PostgresRows : public testing::Test {
     return out;
   }
   std::size_t pages() { return limits().size(); }
-  // k0000, k0002, ...: between two of them there is room.
+  // Adds rows k0000, k0002, ..., with a gap after each.
   void fill(int count) {
     Rows rows;
     for (int i = 0; i < count; ++i) rows[name_of(2 * i)] = "v" + std::to_string(i);
@@ -71,7 +71,7 @@ TEST_F(PostgresRows, are_put_read_and_removed_byte_by_byte) {
   EXPECT_FALSE(metadata->commit({.expects = {{key, value}}, .changes = {{"other", "x"}}}).value());
   EXPECT_EQ(server.rows(), (Rows{{"nstore", "id-1"}, {"other", ""}}));
   EXPECT_TRUE(metadata->is_shared());
-  EXPECT_EQ(server.asked("pg_try_advisory_lock_shared").size(), 1u) << "others may be there";
+  EXPECT_EQ(server.asked("pg_try_advisory_lock_shared").size(), 1u) << "other rows may exist";
   const auto asked = server.asked("SELECT value FROM").back();
   EXPECT_THAT(asked.binary, ElementsAre(true)) << "a key is bytes, not text";
 }
@@ -120,7 +120,7 @@ TEST_F(PostgresRows, a_cursor_reads_pages_that_grow) {
   EXPECT_THAT(limits(), ElementsAre("16", "64", "256", "1024", "1024"));
   const auto asked = server.asked("SELECT key, value FROM");
   EXPECT_EQ(asked[0].parameters[0], "");
-  EXPECT_EQ(asked[1].parameters[0], name_of(30) + '\0') << "behind the 16th";
+  EXPECT_EQ(asked[1].parameters[0], name_of(30) + '\0') << "after the 16th row";
   EXPECT_EQ(asked[4].parameters[0], name_of(2 * 1359) + '\0');
   EXPECT_THAT(asked[1].binary, ElementsAre(true, false));
 }
@@ -149,11 +149,11 @@ TEST_F(PostgresRows, a_cursor_seeks_within_the_page_it_has) {
     cursor->seek(name_of(i));
     ASSERT_EQ(cursor->key(), name_of(i + i % 2)) << i;
   }
-  EXPECT_EQ(pages(), 1u) << "all of that had been read";
+  EXPECT_EQ(pages(), 1u) << "these rows had already been read";
   cursor->seek(name_of(8));
   EXPECT_EQ(cursor->key(), name_of(8));
-  EXPECT_EQ(pages(), 2u) << "before what was read";
-  // Everything up to the end, k0078, was read: later keys are known not to exist.
+  EXPECT_EQ(pages(), 2u) << "before the rows that were read";
+  // Everything up to the end, k0078, has been read, so later keys are known not to exist.
   cursor->seek(name_of(79));
   EXPECT_FALSE(cursor->valid());
   cursor->seek(name_of(78));
@@ -231,7 +231,7 @@ TEST_F(PostgresRows, a_cursor_returns_its_connection_unless_still_in_a_transacti
   metadata->cursor();
   EXPECT_EQ(server.connections_made(), before + 1);
   metadata->cursor();
-  EXPECT_EQ(server.connections_made(), before + 2) << "that one was in a transaction still";
+  EXPECT_EQ(server.connections_made(), before + 2) << "that connection was still in a transaction";
 }
 
 TEST_F(PostgresRows, a_flush_is_a_synchronous_commit) {
@@ -251,7 +251,7 @@ class PostgresLife : public testing::Test {
     EXPECT_TRUE(made) << to_text(made.error());
     return made ? std::move(*made) : nullptr;
   }
-  // The code of the refusal and what is refused.
+  // Returns the code of the refusal and what is refused.
   std::string refusal(const PostgresPlace& place) {
     const auto made = open_postgres_metadata(place);
     if (made) return "opened";
@@ -280,7 +280,7 @@ TEST_F(PostgresLife, sqlstates_map_to_kinds_of_fault) {
     EXPECT_EQ(done.error().kind, kind) << code;
     EXPECT_THAT(done.error().what, HasSubstr("no\nat all")) << code;
   }
-  EXPECT_EQ(server.asked("orrery_commit_1($1").size(), 1u + 10u) << "none is retried";
+  EXPECT_EQ(server.asked("orrery_commit_1($1").size(), 1u + 10u) << "no commit is retried";
 }
 
 TEST_F(PostgresLife, a_read_without_an_answer_is_retried_once) {
@@ -321,7 +321,7 @@ TEST_F(PostgresLife, idle_connections_that_were_lost_are_replaced) {
   ASSERT_TRUE(metadata->commit({.changes = {{"k", "v"}}}));
   const int before = server.connections_made();
   ASSERT_TRUE(metadata->commit({.changes = {{"k", "w"}}}));
-  EXPECT_EQ(server.connections_made(), before) << "kept for the next";
+  EXPECT_EQ(server.connections_made(), before) << "kept for the next call";
   server.hang_up_on_all();
   EXPECT_TRUE(metadata->commit({.changes = {{"k", "x"}}}).value());
   EXPECT_EQ(server.connections_made(), before + 1);
@@ -341,7 +341,7 @@ TEST_F(PostgresLife, a_run_is_held_by_one_gateway_until_it_takes_another) {
   EXPECT_TRUE(two->hold_run(8).value());
   EXPECT_TRUE(one->is_held(8).value());
   const auto asks = server.asked("pg_try_advisory_lock($1::int").size();
-  EXPECT_TRUE(one->hold_run(7).value()) << "it holds it already";
+  EXPECT_TRUE(one->hold_run(7).value()) << "the gateway already holds the run";
   EXPECT_EQ(server.asked("pg_try_advisory_lock($1::int").size(), asks);
   EXPECT_TRUE(server.asked("pg_advisory_unlock").empty());
   EXPECT_TRUE(one->hold_run(9).value());
@@ -351,7 +351,7 @@ TEST_F(PostgresLife, a_run_is_held_by_one_gateway_until_it_takes_another) {
   EXPECT_FALSE(one->hold_run(8).value());
   EXPECT_FALSE(two->is_held(9).value());
   EXPECT_TRUE(one->hold_run(9).value());
-  EXPECT_EQ(server.asked("pg_advisory_unlock").size(), 2u) << "it held none before";
+  EXPECT_EQ(server.asked("pg_advisory_unlock").size(), 2u) << "it held no run before";
 }
 
 TEST_F(PostgresLife, one_gateway_leads_until_its_connection_is_lost) {
@@ -363,9 +363,10 @@ TEST_F(PostgresLife, one_gateway_leads_until_its_connection_is_lost) {
   EXPECT_FALSE(two->leads().value());
   const auto asks = server.asked("pg_try_advisory_lock($1::int").size();
   EXPECT_TRUE(one->leads().value());
-  EXPECT_EQ(server.asked("pg_try_advisory_lock($1::int").size(), asks) << "it is known";
+  EXPECT_EQ(server.asked("pg_try_advisory_lock($1::int").size(), asks) << "the leader is known";
   EXPECT_FALSE(two->leads().value());
-  EXPECT_EQ(server.asked("pg_try_advisory_lock($1::int").size(), asks + 1) << "it may change";
+  EXPECT_EQ(server.asked("pg_try_advisory_lock($1::int").size(), asks + 1)
+      << "the leader may change";
   ASSERT_TRUE(one->hold_run(5).value());
   server.hang_up_on_all();
   EXPECT_FALSE(two->is_held(5).value());
@@ -409,7 +410,7 @@ TEST_F(PostgresLife, repair_excludes_gateways_and_other_repairs) {
   auto keeper = opened(true);
   EXPECT_THAT(refusal(), HasSubstr("store.running: the store is being checked"));
   EXPECT_THAT(refusal(true), HasSubstr("store.running: a gateway runs"));
-  // A gateway that lost its connection does not get back in while a repair runs.
+  // A gateway that lost its connection cannot reconnect while a repair runs.
   keeper.reset();
   EXPECT_TRUE(server.wait_for_connections(0));
   gateway = opened();
@@ -431,7 +432,7 @@ TEST_F(PostgresLife, a_server_that_may_lose_acknowledged_commits_is_refused) {
   server.set("full_page_writes", "on");
   server.refuse("current_setting", "42501");
   EXPECT_THAT(refusal(), HasSubstr("without fsync"));
-  EXPECT_TRUE(server.asked("CREATE TABLE").empty()) << "before anything is made there";
+  EXPECT_TRUE(server.asked("CREATE TABLE").empty()) << "before anything is created there";
 }
 
 TEST_F(PostgresLife, a_database_that_fails_during_the_opening_is_refused) {
@@ -455,7 +456,7 @@ TEST_F(PostgresLife, an_address_names_a_database_and_has_no_password) {
                           "postgresql://u@h/d\n", "postgresql://u@h/d\r"}) {
     const auto checked = check_postgres_place(bad);
     ASSERT_FALSE(checked) << bad;
-    EXPECT_THAT(checked.error().front().what, HasSubstr("no address")) << bad;
+    EXPECT_THAT(checked.error().front().what, HasSubstr("not the address")) << bad;
     EXPECT_EQ(checked.error().front().place.file, bad);
   }
   for (const char* bad : {"postgresql://u:secret@h/d", "postgres://h/d?password=secret"}) {
@@ -468,7 +469,8 @@ TEST_F(PostgresLife, an_address_names_a_database_and_has_no_password) {
 
 TEST(PostgresIdentity, an_existing_store_refuses_an_empty_or_another_database) {
   SimulatedPostgres server;
-  EXPECT_TRUE(open_postgres_metadata({server.address(), "id-1"})) << "a new store takes it";
+  EXPECT_TRUE(open_postgres_metadata({server.address(), "id-1"})) << "a new store claims the "
+                                                                     "database";
   const PostgresPlace mine{server.address(), "id-1", false, RocksOpening::use};
   EXPECT_TRUE(open_postgres_metadata(mine));
   const PostgresPlace others{server.address(), "id-2", false, RocksOpening::use};
@@ -478,7 +480,7 @@ TEST(PostgresIdentity, an_existing_store_refuses_an_empty_or_another_database) {
   SimulatedPostgres empty;
   const PostgresPlace wrong{empty.address(), "id-1", false, RocksOpening::use};
   EXPECT_THAT(open_postgres_metadata(wrong).error().front().what, HasSubstr("holds no store"));
-  EXPECT_TRUE(empty.asked("CREATE TABLE").empty()) << "nothing was made in it";
+  EXPECT_TRUE(empty.asked("CREATE TABLE").empty()) << "nothing was created in it";
 }
 
 }  // namespace

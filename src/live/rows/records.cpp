@@ -5,7 +5,7 @@
 namespace orrery::rows {
 namespace {
 
-// The first byte of a tenant whose secret is sealed, in place of kRecordVersion.
+// The first byte of a tenant whose secret is encrypted, instead of kRecordVersion.
 constexpr char kSealedTenant = 2;
 
 void put_pairs(RecordWriter& to, unsigned tag, const HeaderList& pairs) {
@@ -270,7 +270,7 @@ std::optional<Tenant> decode_tenant(std::string_view bytes) {
     if (tag == 6) t.sealed = value;
     if (tag == 7) t.key_id = value;
   });
-  // Without its secret it would be let in by the empty one.
+  // Without its secret, the tenant could sign in with an empty one.
   if (!good || sealed == t.sealed.empty()) return std::nullopt;
   return t;
 }

@@ -45,25 +45,25 @@ struct Blob {
   std::uint64_t block_bytes = 0;
   std::vector<ShardPlace> shards = {};
   std::string key_id = {};  // id of the master key that encrypts it; empty: not encrypted
-  // The bytes of a small blob, stored like a shard's block with its checksum; it has no shards
-  // then.
+  // The bytes of a small blob, stored like a block of a shard, with its checksum. Such a blob has
+  // no shards.
   std::string held = {};
 };
 
-// A range of an object: all of it, or one part of a multipart upload.
+// A range of an object: the whole object, or one part of a multipart upload.
 struct Extent {
-  std::string blob;  // empty: no bytes
+  std::string blob;  // empty if there are no bytes
   std::uint64_t size = 0;
   std::string etag;
   std::string checksum;
 };
 
-// A further copy of an object's bytes in another tier: written, verified once, and then either the
-// copy that is read or the one about to be removed (tier_places.h).
+// A further copy of an object's bytes in another tier. It is written, verified once, and is then
+// either the copy that is read or the one about to be removed (tier_places.h).
 struct TierCopy {
   std::string tier;
   std::vector<Extent> extents = {};
-  bool checked = false;  // verified: read back and found right
+  bool checked = false;  // read back and found intact
 };
 
 struct Checksum {
@@ -79,26 +79,26 @@ struct Retention {
 
 struct Version {
   std::uint64_t stamp = 0;  // orders the versions of a key
-  std::string id;           // "null" where versioning was not on
-  bool marker = false;      // of a deletion
+  std::string id;           // "null" if versioning was off
+  bool marker = false;      // a delete marker
   std::uint64_t size = 0;
   std::string etag;  // without quotes
   TimeMs modified_ms = 0;
   std::string owner;
   std::string storage_class;
-  std::string acl;          // a canned one
-  HeaderList headers = {};  // Content-Type and its kin, as they are given back
+  std::string acl;          // the name of a canned ACL
+  HeaderList headers = {};  // Content-Type and similar headers, returned as they were sent
   HeaderList user = {};     // x-amz-meta-*, without the prefix
   HeaderList tags = {};
   Checksum checksum = {};
   Retention retention = {};
   bool legal_hold = false;
   bool multipart = false;
-  std::string upload = {};  // upload that made it, so that a completion can be repeated
+  std::string upload = {};  // upload that made the version, so that a completion can be repeated
   std::vector<Extent> extents = {};
   std::string tier = {};              // tier that is read; empty: the tier of the storage class
-  std::vector<TierCopy> copies = {};  // in other tiers
-  TimeMs restored_until_ms = 0;       // a copy in the first tier was requested until then
+  std::vector<TierCopy> copies = {};  // copies in other tiers
+  TimeMs restored_until_ms = 0;       // end of a requested copy in the first tier
 };
 // Returns the extents of the version and of its copies.
 std::vector<Extent> all_extents(const Version& version);
@@ -112,11 +112,11 @@ struct Bucket {
   Versioning versioning = Versioning::off;
   std::string acl = "private";
   bool locks = false;     // object lock; cannot be switched off
-  std::string lock_mode;  // default retention
+  std::string lock_mode;  // mode of the default retention
   std::uint64_t lock_days = 0;
   std::uint64_t lock_years = 0;
   HeaderList tags = {};
-  HeaderList documents = {};  // lifecycle, policy, cors, ...: as they were given
+  HeaderList documents = {};  // lifecycle, policy, cors, ...: as they were sent
 };
 
 struct Upload {
@@ -124,7 +124,7 @@ struct Upload {
   std::string bucket;
   std::string key;
   TimeMs started_ms = 0;
-  Version draft = {};  // the object to be, without its bytes
+  Version draft = {};  // the future object, without its bytes
 };
 
 struct Part {
@@ -138,9 +138,9 @@ struct Tenant {
   std::string secret_key;
   std::string id;  // id of the owner, as shown in answers
   std::string name;
-  std::uint64_t quota_bytes = 0;  // 0: none
-  // The sealed secret and the id of its master key, if the store has one; the row has no secret_key
-  // then. An earlier program cannot read such a row, so it refuses the tenant.
+  std::uint64_t quota_bytes = 0;  // 0: no quota
+  // The encrypted secret and the id of its master key, if the store has one; the row then has no
+  // secret_key. An earlier version of the program cannot read such a row, so it refuses the tenant.
   std::string sealed = {};
   std::string key_id = {};
 };
@@ -151,7 +151,7 @@ std::string encode(const Bucket& bucket);
 std::string encode(const Upload& upload);
 std::string encode(const Part& part);
 std::string encode(const Tenant& tenant);
-// Return nullopt if the bytes are no such record.
+// Return nullopt if the bytes are not such a record.
 std::optional<Blob> decode_blob(std::string_view bytes);
 std::optional<Version> decode_version(std::string_view bytes);
 std::optional<Bucket> decode_bucket(std::string_view bytes);
@@ -162,9 +162,10 @@ std::optional<Tenant> decode_tenant(std::string_view bytes);
 namespace row {
 std::string bucket(std::string_view name);
 std::string object(std::string_view bucket, std::string_view key);
-std::string objects(std::string_view bucket);  // before the first of them
+std::string objects(std::string_view bucket);  // sorts before the first object of the bucket
 std::string version(std::string_view bucket, std::string_view key, std::uint64_t stamp);
-std::string versions(std::string_view bucket, std::string_view key);  // before the newest
+std::string versions(std::string_view bucket, std::string_view key);  // sorts before the newest
+                                                                      // version
 std::string upload(std::string_view bucket, std::string_view key, std::string_view id);
 std::string uploads(std::string_view bucket);
 std::string part(std::string_view upload, std::uint64_t number);

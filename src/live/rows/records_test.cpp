@@ -13,7 +13,7 @@ Extent extent_with(const std::string& blob, std::uint64_t size) {
   return {.blob = blob, .size = size, .etag = "e" + blob, .checksum = "c" + blob};
 }
 
-// Every field has a value of its own, so that a dropped or swapped field shows.
+// Every field has a different value, so that a dropped or swapped field is noticed.
 Version whole_version() {
   return {.stamp = 0x0102030405060708,
           .id = "id",
@@ -80,7 +80,7 @@ TEST(Records, a_version_is_read_as_written) {
   expect_same(read->copies[0].extents.at(0), v.copies[0].extents[0]);
   EXPECT_EQ(read->copies[1].tier, "warm");
   EXPECT_FALSE(read->copies[1].checked);
-  EXPECT_EQ(all_extents(v).size(), 3u) << "its own and those of its copies";
+  EXPECT_EQ(all_extents(v).size(), 3u) << "its own extents and those of its copies";
   const auto bare = decode_version(encode(Version{}));
   ASSERT_TRUE(bare);
   EXPECT_FALSE(bare->marker || bare->legal_hold || bare->multipart);
@@ -144,8 +144,8 @@ TEST(Records, buckets_uploads_parts_and_tenants_are_read_as_written) {
   ASSERT_TRUE(tenant);
   EXPECT_EQ(tenant->access_key + tenant->secret_key + tenant->id + tenant->name, "AKsecretidname");
   EXPECT_EQ(tenant->quota_bytes, 123'456'789'012u);
-  // Sealed, the row does not have the secret, and an earlier program cannot read it: it would let
-  // the empty secret in.
+  // If the secret is encrypted, the row does not contain it, and an earlier version of the program
+  // cannot read the row: it would accept an empty secret.
   const Tenant sealed{"AK", "secret", "id", "name", 0, "s e a l e d", "k1"};
   const std::string row = encode(sealed);
   EXPECT_EQ(row.find("secret"), row.npos);
@@ -156,7 +156,7 @@ TEST(Records, buckets_uploads_parts_and_tenants_are_read_as_written) {
   EXPECT_EQ(again->sealed + again->key_id, "s e a l e dk1");
   std::string torn = row;
   torn.front() = static_cast<char>(kRecordVersion);
-  EXPECT_FALSE(decode_tenant(torn)) << "one with neither secret nor seal is no tenant";
+  EXPECT_FALSE(decode_tenant(torn)) << "a row without any secret is not a tenant";
 }
 
 TEST(Records, a_blob_must_have_a_place_for_every_shard) {
@@ -183,7 +183,7 @@ TEST(Records, a_blob_must_have_a_place_for_every_shard) {
   wrong.shards.pop_back();
   EXPECT_FALSE(decode_blob(encode(wrong)));
   wrong = b;
-  wrong.block_bytes = 0;  // would divide by nothing
+  wrong.block_bytes = 0;  // would divide by zero
   EXPECT_FALSE(decode_blob(encode(wrong)));
   wrong = b;
   wrong.plan = {0, 3};
@@ -199,7 +199,7 @@ TEST(Records, a_blob_must_have_a_place_for_every_shard) {
   EXPECT_EQ(decode_blob(encode(wrong))->held, wrong.held);
 }
 
-// Versions sort newest first; names that begin alike stay apart.
+// Versions sort newest first; names with a common beginning stay separate.
 TEST(Records, keys_sort_in_the_order_of_walks) {
   EXPECT_LT(row::version("b", "k", 9), row::version("b", "k", 8));
   EXPECT_TRUE(row::version("b", "k", 9).starts_with(row::versions("b", "k")));

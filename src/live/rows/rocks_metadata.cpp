@@ -20,14 +20,14 @@
 namespace orrery::rows {
 namespace {
 
-// Commits that share none go to the disk together.
+// Commits without a common stripe are synced together.
 constexpr std::size_t kStripes = 8192;
-// Resident memory of a store stays under 300 MB whatever its size: blocks, two write buffers and
-// the tables' own readers are all that RocksDB keeps.
+// The resident memory of a store stays under 300 MB whatever its size: RocksDB keeps only blocks,
+// two write buffers and the readers of the tables.
 constexpr std::size_t kBlockCacheBytes = std::size_t{48} << 20;
 constexpr std::size_t kWriteBufferBytes = std::size_t{16} << 20;
 constexpr int kOpenFilesMax = 256;
-// RocksDB takes 4 MiB of disk for each MANIFEST otherwise, and begins one at each start.
+// By default RocksDB allocates 4 MiB of disk for each MANIFEST, and starts a new one at each start.
 constexpr std::size_t kManifestPlacesBytes = std::size_t{64} << 10;
 
 drives::Fault fault_of(const rocksdb::Status& status) {
@@ -93,7 +93,7 @@ class RocksMetadata final : public Metadata {
     const rocksdb::Status status = db_->Write(how, &batch);
     if (!commit.durable) ++lazy_ended_;
     if (!status.ok()) return std::unexpected(fault_of(status));
-    // What is seen now is synced, unless one that is not synced came between.
+    // Everything visible now is synced, unless a commit that is not durable came in between.
     const std::uint64_t last = db_->GetLatestSequenceNumber();
     if (commit.durable && all_ended && lazy_begun_ == begun) count(last);
     return true;
@@ -119,7 +119,8 @@ class RocksMetadata final : public Metadata {
     return std::make_unique<RocksCursor>(std::unique_ptr<rocksdb::Iterator>(db_->NewIterator({})));
   }
 
-  // Old values stand in the log until its rows are in tables, and in tables until those are merged.
+  // Old values stay in the log until its rows are written to tables, and in tables until those are
+  // merged.
   drives::Outcome<void> forget_before(std::string_view prefix) override {
     rocksdb::Status status = db_->Flush({});
     const std::string begin(prefix);
@@ -138,10 +139,10 @@ class RocksMetadata final : public Metadata {
     std::vector<std::unique_lock<std::shared_mutex>> alone;
     std::vector<std::shared_lock<std::shared_mutex>> shared;
   };
-  // In the order of the stripes, so that no two commits wait for each other; rows that are only
-  // read (a bucket's, under every put into it) are shared.
+  // Locks in the order of the stripes, so that no two commits wait for each other. Rows that are
+  // only read (such as a bucket's row, which every put reads) are locked shared.
   Locks locked(const Commit& commit) {
-    std::map<std::size_t, bool> wanted;  // true: alone
+    std::map<std::size_t, bool> wanted;  // true: exclusive
     const auto stripe = [](const RowChange& row) {
       return std::hash<std::string>{}(row.key) % kStripes;
     };
@@ -166,7 +167,7 @@ class RocksMetadata final : public Metadata {
 
   std::unique_ptr<rocksdb::DB> db_;
   std::atomic<std::uint64_t> commits_;
-  // Commits that did not ask to be durable: begun, and ended.
+  // Number of non-durable commits begun, and ended.
   std::atomic<std::uint64_t> lazy_begun_ = 0;
   std::atomic<std::uint64_t> lazy_ended_ = 0;
   std::array<std::shared_mutex, kStripes> stripes_;
@@ -206,7 +207,7 @@ rocksdb::Options options_for(RocksOpening how) {
   return options;
 }
 
-// Of a table that is missing RocksDB names the file that earlier versions of it would have had.
+// For a missing table RocksDB names the file by the extension that its earlier versions used.
 std::string words_of(const rocksdb::Status& status) {
   std::string text = status.ToString();
   for (std::size_t at = text.find(".ldb"); at != text.npos; at = text.find(".ldb", at))
@@ -217,18 +218,17 @@ std::string words_of(const rocksdb::Status& status) {
 std::unexpected<Diagnostics> open_fault(const std::string& folder, const rocksdb::Status& status) {
   Diagnostic said{.code = "store.metadata", .place = {folder}};
   if (status.IsNoSpace()) {
-    said.what = "there is no space for the metadata: " + words_of(status);
-    said.fix = "make room on the disk of this folder";
+    said.what = "there is no disk space for the metadata: " + words_of(status);
+    said.fix = "free space on the disk that holds this folder";
   } else if (status.IsIOError()) {
     said.what = "the metadata cannot be opened: " + words_of(status);
-    said.why = "another program may use them, or the disk fails";
-    said.fix = "stop the other store, and see that the disk can be read";
+    said.why = "another program may be using it, or the disk is failing";
+    said.fix = "stop the other program, and check that the disk can be read";
   } else {
-    said.what = "the metadata are damaged: " + words_of(status);
-    said.why = "a file of this folder is missing, cut or changed; nothing was written";
+    said.what = "the metadata is damaged: " + words_of(status);
+    said.why = "a file in this folder is missing, truncated or changed; nothing was written";
     said.fix =
-        "put the file back, or restore this folder from a backup "
-        "(docs/guide/store-operations.md)";
+        "restore the file, or restore this folder from a backup (docs/guide/store-operations.md)";
   }
   return fail(said);
 }
@@ -262,16 +262,20 @@ std::optional<Diagnostic> missing_right(const std::string& folder, bool writes) 
         .code = "store.metadata",
         .place = {path},
         .what = what,
-        .why = "the file system denies it",
-        .fix = "start the store as the user who owns it, or give this user the right"};
+        .why = "the file system denied access",
+        .fix = "start the store as the user who owns the folder, or grant this user access"};
   };
-  if (refused(folder, R_OK | X_OK)) return said(folder, "this user may not read the folder");
-  if (writes && refused(folder, W_OK)) return said(folder, "this user may not write to the folder");
+  if (refused(folder, R_OK | X_OK)) {
+    return said(folder, "this user has no permission to read the folder");
+  }
+  if (writes && refused(folder, W_OK)) {
+    return said(folder, "this user has no permission to write to the folder");
+  }
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     const std::string path = at->path().string();
-    if (refused(path, R_OK)) return said(path, "this user may not read the file");
+    if (refused(path, R_OK)) return said(path, "this user has no permission to read the file");
   }
   return std::nullopt;
 }

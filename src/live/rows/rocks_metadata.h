@@ -1,14 +1,14 @@
 // The metadata in RocksDB, for one gateway: the embedded default.
 //
-// A commit locks the stripes of its keys, compares what it expects and writes one batch with a
-// synced log; RocksDB gathers the batches of all threads into one sync (group commit). What was
-// synced survives a power cut; the log's torn end is cut off when it is opened. One process at a
-// time: RocksDB holds a lock in the folder.
+// A commit locks the stripes of its keys, compares the rows that it expects and writes one batch
+// with a synced log. RocksDB combines the batches of all threads into one sync (group commit).
+// Synced commits survive a power cut; a torn end of the log is cut off when it is opened. Only one
+// process can use the metadata at a time: RocksDB holds a lock in the folder.
 //
-// A store that is there is opened in two steps (store_folder.cpp): `look` reads and writes nothing,
-// `use` comes after what was read was found right. Only `make` makes metadata. Commits are counted
-// by RocksDB's own sequence numbers: they are in the log with each batch, so a log that lost its
-// end, or files from before, have a lower one.
+// An existing store is opened in two steps (store_folder.cpp): `look` reads and writes nothing;
+// `use` follows once the checks have passed. Only `make` creates metadata. Commits are counted by
+// RocksDB's own sequence numbers. These are stored in the log with each batch, so a log that lost
+// its end, or files from an older copy, have a lower count.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,15 @@ namespace orrery::rows {
 
 enum class RocksOpening { make, use, look };
 
-// `files_changed` is called once the metadata are open, and after each flush and each merge, before
-// RocksDB removes files that are no longer needed: from any thread, one call at a time.
+// `files_changed` is called once the metadata is open, and after each flush and each merge, before
+// RocksDB removes files that are no longer needed. It may be called from any thread, one call at a
+// time.
 Result<std::unique_ptr<Metadata>> open_rocks_metadata(
     const std::string& folder, RocksOpening how = RocksOpening::make,
     const std::function<void()>& files_changed = nullptr);
 
-// Names the file of the metadata that this user may not read, or the folder that it may not write
-// to. Returns nullopt if there is none.
+// Returns a fault that names the metadata file that this user may not read, or the folder that it
+// may not write to. Returns nullopt if the user has all permissions.
 std::optional<Diagnostic> missing_right(const std::string& folder, bool writes);
 
 }  // namespace orrery::rows

@@ -51,7 +51,7 @@ TEST_F(RocksMetadataTest, rows_are_ordered_changed_atomically_and_kept) {
       all += std::string(cursor->key()) + '=' + std::string(cursor->value()) + ' ';
       ASSERT_LT(all.size(), 100u);
     }
-    EXPECT_EQ(all, "a=1 b=2 d=4 ") << "of one moment";
+    EXPECT_EQ(all, "a=1 b=2 d=4 ") << "a cursor sees one moment";
     EXPECT_TRUE(cursor->state());
     const auto taken = open_rocks_metadata(place);
     ASSERT_FALSE(taken);

@@ -1,9 +1,9 @@
-// A PostgreSQL server in a thread of the test: it speaks the protocol (version 3) on a socket in a
-// folder of its own, and recognises the few statements that the store uses by their words.
+// A PostgreSQL server in a thread of the test. It speaks the protocol (version 3) on a socket in
+// its own folder, and recognises the few statements that the store uses by their words.
 //
-// On demand it refuses a statement with any SQLSTATE, or hangs up instead of answering; rows,
-// snapshots and advisory locks work as in the server. What the statements do in a real server is
-// tested by tests/store_gateways_test.cpp.
+// On demand it refuses a statement with any SQLSTATE, or closes the connection instead of
+// answering. Rows, snapshots and advisory locks work as in a real server.
+// tests/store_gateways_test.cpp tests the statements against a real server.
 #pragma once
 
 #include <poll.h>
@@ -77,18 +77,19 @@ class SimulatedPostgres {
     const std::scoped_lock lock(mutex_);
     settings_[name] = value;
   }
-  // The next statement with these words in it is refused; without a code, it is hung up on.
+  // The next statement that contains these words is refused. Without a code, the connection is
+  // closed instead.
   void refuse(const std::string& words, const std::string& code, const std::string& text = "no") {
     const std::scoped_lock lock(mutex_);
     refusals_.push_back({words, code, text});
   }
-  // As when the server is started again.
+  // As when the server restarts.
   void hang_up_on_all() {
     std::unique_lock lock(mutex_);
     for (const Client& client : clients_) ::shutdown(client.socket, SHUT_RDWR);
     changed_.wait_for(lock, kPatience, [this] { return clients_.empty(); });
   }
-  // Returns false if there are not that many after a while.
+  // Returns false if there are still fewer connections after a while.
   bool wait_for_connections(std::size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return clients_.size() == count; });
@@ -172,7 +173,7 @@ class SimulatedPostgres {
     return clients_.erase(client);
   }
 
-  // False where the client went, or is hung up on.
+  // Returns false if the client disconnected, or must be disconnected.
   bool hear(Client& client) {
     std::array<char, 4096> some{};
     const ssize_t n = ::recv(client.socket, some.data(), some.size(), 0);
@@ -343,7 +344,7 @@ class SimulatedPostgres {
       return l.connection != client.number && !(shared && l.shared);
     });
     if (taken) return false;
-    // One of a transaction ends with its statement here.
+    // A lock that belongs to a transaction ends with its statement here.
     if (!asked.statement.contains("_xact_")) holders.push_back({client.number, shared});
     return true;
   }

@@ -1,5 +1,5 @@
-// Rows whose cursors fail the test if they are read or advanced while they are on no row; rows in
-// memory would return whatever follows the last row.
+// Rows whose cursors fail the test if they are read or advanced while they are not on a row; plain
+// rows in memory would return whatever follows the last row.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -10,14 +10,14 @@
 namespace orrery::s3 {
 namespace {
 
-// x^64 + ... of the NVM Express base specification, reflected.
+// The polynomial x^64 + ... of the NVM Express base specification, reflected.
 constexpr std::uint64_t kNvmePolynomial = 0x9a6c9329ac4bc9b5u;
 constexpr std::uint32_t kCrc32Polynomial = 0xedb88320u;
 constexpr std::uint32_t kCrc32cPolynomial = 0x82f63b78u;
 
 using SlicingTables = std::array<std::array<std::uint64_t, 256>, 8>;
 
-// Eight tables, so that eight bytes are taken at a time.
+// Eight tables, so that eight bytes can be processed at a time.
 constexpr SlicingTables nvme_tables() {
   SlicingTables t{};
   for (std::uint64_t i = 0; i < 256; ++i) {
@@ -73,7 +73,7 @@ std::uint64_t crc_of_raw(std::string_view raw) {
   return crc;
 }
 
-// A linear map of bits to bits, a word a column.
+// A linear map from bits to bits; each word is a column.
 using BitMatrix = std::array<std::uint64_t, 64>;
 
 std::uint64_t times(const BitMatrix& matrix, std::uint64_t vector) {
@@ -90,7 +90,7 @@ BitMatrix squared(const BitMatrix& matrix) {
   return out;
 }
 
-// What one zero bit does to a reflected CRC.
+// Returns the effect of one zero bit on a reflected CRC.
 BitMatrix one_zero_bit(SumKind kind) {
   BitMatrix m{};
   m[0] = kind == SumKind::crc32    ? kCrc32Polynomial

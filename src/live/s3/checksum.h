@@ -1,7 +1,7 @@
 // The checksums that a client may send with an object or ask for: CRC-32, CRC-32C, CRC-64/NVME,
-// SHA-1, SHA-256 (S3 user guide, "Checking object integrity").
+// SHA-1 and SHA-256 (S3 user guide, "Checking object integrity").
 //
-// CRCs are linear, so the CRC of a whole follows from those of its parts and their lengths
+// CRCs are linear, so the CRC of a whole object follows from the CRCs and the lengths of its parts
 // (crc(AB) = crc(A) x^|B| + crc(B) over GF(2)). The SHAs of parts are combined by hashing them
 // ("composite", with the number of parts after a dash).
 #pragma once
@@ -37,11 +37,11 @@ class Summer {
   std::optional<Hash> hash_;
 };
 
-// Returns the CRC of A followed by B, from the CRCs of A and B (raw).
+// Returns the CRC of A followed by B, from the CRCs of A and of B (raw).
 std::string joined_crc(SumKind kind, std::string_view first, std::string_view second,
                        std::uint64_t second_bytes);
 
-// Returns nothing if the text is not strict base64.
+// Returns nullopt if the text is not strict base64.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace orrery::s3

@@ -22,7 +22,8 @@ class BlockCipher {
   BlockCipher(std::string_view master_key, std::string_view name);
 
   std::string seal(std::uint32_t shard, std::uint64_t block, std::string_view plain) const;
-  // Returns nullopt if `sealed` was not sealed under this key for this shard and block.
+  // Decrypts a block. Returns nullopt if `sealed` was not encrypted with this key for this shard
+  // and block.
   std::optional<std::string> open(std::uint32_t shard, std::uint64_t block,
                                   std::string_view sealed) const;
 

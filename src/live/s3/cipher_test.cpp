@@ -7,7 +7,7 @@
 namespace orrery::s3 {
 namespace {
 
-TEST(Cipher, opens_what_it_sealed_and_nothing_else) {
+TEST(Cipher, decrypts_only_what_it_encrypted) {
   const std::string master(kMasterKeyBytes, 'k');
   const BlockCipher cipher(master, "blob");
   const std::string sealed = cipher.seal(1, 2, "some bytes");

@@ -16,11 +16,11 @@
 namespace orrery::s3 {
 namespace {
 
-// What a held object may have; S3's largest object in one PUT is 5 GiB.
+// Largest object held in memory; S3 itself allows 5 GiB in one PUT.
 constexpr std::size_t kHeldBytesMax = std::size_t{6} << 30;
-// A writer's word is not yet proven, so no more is reserved before it comes.
+// Upper limit of memory reserved in advance: the announced size may be wrong.
 constexpr std::size_t kReserveMax = std::size_t{256} << 20;
-// Answers that are held are documents and errors.
+// Answers that are held in memory are documents and errors.
 constexpr std::size_t kDocumentBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
@@ -44,18 +44,18 @@ Head head_of(const net::Reply& reply) {
 std::string check_stored(const net::Reply& reply, const Body& body) {
   const std::string etag = unquoted(reply.header("etag"));
   if (!etag_is_md5(reply, etag) || etag == to_hex(body.md5_raw)) return {};
-  return "the store's ETag is not the MD5 of what was sent";
+  return "the ETag that the store returned is not the MD5 of the bytes that were sent";
 }
 
-// Some stores answer 200 and put the failure into the body.
+// Some stores answer 200 and report the failure in the body.
 std::string check_document(const net::Reply& reply, std::string_view name) {
   const auto root = read_xml(reply.body);
   if (root && root->name == name) return "";
-  if (!root || root->name != "Error") return fmt::format("the answer is no {}", name);
-  return "an error in a 200 answer: " + std::string(root->text_of("Code"));
+  if (!root || root->name != "Error") return fmt::format("the answer is not a {} document", name);
+  return "the answer has status 200 but reports an error: " + std::string(root->text_of("Code"));
 }
 
-// Returns the document, which check_document() has accepted.
+// Returns the document. check_document() must have accepted it.
 XmlElement document_of(const net::Reply& reply) {
   return read_xml(reply.body).value_or(XmlElement{});
 }
@@ -188,7 +188,8 @@ Outcome<net::Reply> Client::perform(const Call& call) {
   bool unread = false;
   for (int attempt = 1;; ++attempt) {
     if (call.receiver && !call.receiver->begin()) {
-      return std::unexpected(local_error(call, "the writer could not begin again", attempt));
+      return std::unexpected(
+          local_error(call, "the output could not be restarted for a retry", attempt));
     }
     net::Question question = signed_question(call);
     if (call.body) {
@@ -207,7 +208,7 @@ Outcome<net::Reply> Client::perform(const Call& call) {
     reconnects_ += reply.reconnected ? 1 : 0;
     if (unread || (call.receiver && call.receiver->gave_up())) {
       const char* what = unread ? "the bytes to be sent could not be read"
-                                : "the bytes that came could not be written";
+                                : "the received bytes could not be written";
       return std::unexpected(local_error(call, what, attempt));
     }
     const Fate fate = fate_of(reply);
@@ -281,7 +282,8 @@ Outcome<std::string> Client::put_new(const std::string& key, const Body& body) {
                  .check = [&body](const net::Reply& r) { return check_stored(r, body); }});
     if (reply) return unquoted(reply->header("etag"));
     Error error = reply.error();
-    // After an answer that was lost, "already there" may be our own earlier attempt.
+    // If an earlier answer was lost, "the object already exists" may be the result of our own
+    // earlier attempt.
     const bool look = fate_is_open(error) || (attempt > 1 && error.fault == Fault::precondition);
     if (!look) return std::unexpected(error);
     const auto ours = is_ours(key, {body.bytes, body.crc32c});
@@ -428,7 +430,8 @@ Outcome<bool> Client::complete_upload(const std::string& key, const std::string&
                                 }});
     if (reply) return true;
     Error error = reply.error();
-    // Gone after an answer that was lost: the earlier attempt may have completed it.
+    // If an earlier answer was lost and the upload is now gone, the earlier attempt may have
+    // completed it.
     const bool gone = attempt > 1 && error.fault == Fault::absent;
     if (!fate_is_open(error) && !gone) return std::unexpected(error);
     const auto ours = is_ours(key, whole);

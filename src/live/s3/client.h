@@ -1,15 +1,15 @@
-// A client of S3 object stores: the operations that probes, agents and our own store need, each
-// with its retries, and never a silent loss.
+// A client of S3 object stores: the operations that probes, agents and our own store need. Each
+// retries by itself, and data is never lost silently.
 //
 // A body carries its digests: SHA-256 is signed with the request, MD5 is sent as Content-MD5 and
-// must come back as the ETag, CRC-32C is stored as metadata of the object and checked on every
-// whole read (the ETag of several parts is no digest of the content). A mismatch counts as a failed
-// attempt. `retries` counts repeated attempts, `reconnects` kept connections that were found
-// closed.
+// must come back as the ETag, and CRC-32C is stored in the object's metadata and checked on every
+// read of the whole object (the ETag of a multipart upload is not a digest of the content). A
+// mismatch counts as a failed attempt. `retries` counts repeated attempts, `reconnects` kept
+// connections that turned out to be closed.
 //
-// Bodies are streamed both ways: what is sent is read from a source that can be read again (once
-// for its digests, once per attempt), what is received goes to a writer that can restart. Only an
-// upload in parts holds bytes in memory, those of one part.
+// Bodies are streamed in both directions. Bytes to send are read from a source that can be read
+// again (once for its digests, once per attempt); received bytes go to a writer that can restart.
+// Only a multipart upload holds bytes in memory, one part at a time.
 //
 // A client belongs to one thread and keeps its connection. Bucket addressing is path-style.
 #pragma once
@@ -35,17 +35,17 @@ struct Config {
   std::string region = "us-east-1";
   Credentials credentials;
   RetryPolicy retry;
-  std::uint64_t seed = 1;      // for the jitter of retries
-  std::string writer = "one";  // unique per client, to recognise its own conditional PUT
+  std::uint64_t seed = 1;      // seed for the jitter of retries
+  std::string writer = "one";  // unique per client, so that it recognises its own conditional PUT
 };
 
 enum class Fault {
   refused,       // 4xx
   absent,        // 404
-  precondition,  // 412: the object is there already, written by another
+  precondition,  // 412: another writer's object already exists
   unreachable,   // no answer after all attempts
   server,        // 5xx after all attempts
-  corrupt,       // digests do not agree after all attempts
+  corrupt,       // digests did not match in any attempt
   local          // our own source or writer failed
 };
 
@@ -53,7 +53,7 @@ struct Error {
   Fault fault = Fault::server;
   std::string operation;  // "PUT bucket/key"
   int status = 0;         // 0: no answer
-  std::string code;       // the store's own: "SlowDown"
+  std::string code;       // the store's error code, such as "SlowDown"
   std::string detail;
   int attempts = 1;
 };
@@ -62,8 +62,8 @@ Diagnostic to_diagnostic(const Error& error);
 template <class T>
 using Outcome = std::expected<T, Error>;
 
-// Bytes to be sent, with their digests, which are computed once for all attempts. The source may be
-// read again from 0; if the bytes differ then, the store refuses them.
+// Bytes to send, with their digests, which are computed once for all attempts. The source may be
+// read again from offset 0; if it then gives different bytes, the store refuses them.
 struct Body {
   std::uint64_t bytes = 0;
   net::BodySource read;
@@ -76,13 +76,13 @@ struct Body {
   static std::optional<Body> of(std::uint64_t bytes, net::BodySource read);
 };
 
-// Calls `visit` with all bytes of a source in turn. Returns false if the source fails or ends
+// Calls `visit` with all bytes of a source in order. Returns false if the source fails or ends
 // early.
 bool each_piece(std::uint64_t bytes, const net::BodySource& read,
                 const std::function<void(std::string_view)>& visit);
 
-// Receives an object. After an attempt that fails half-way, restart() discards what was taken.
-// Returning false from either ends the request.
+// Receives an object. After an attempt that fails part way, restart() discards the bytes taken so
+// far. Returning false from either function ends the request.
 struct Writer {
   std::function<bool(std::string_view piece)> take;
   std::function<bool()> restart;
@@ -93,14 +93,14 @@ Writer writer_into(std::string& into);
 struct Head {
   std::uint64_t bytes = 0;
   std::string etag;    // without its quotes
-  std::string crc32c;  // as we stored it; empty: written by another program
+  std::string crc32c;  // as we stored it; empty if another program wrote the object
   std::string writer;
 };
 struct Object {
   Head head;
   std::string bytes = {};  // empty if a writer took them
   double first_byte_s = 0;
-  bool verified = false;  // against a digest; a range never is
+  bool verified = false;  // checked against a digest; always false for a range
 };
 struct Entry {
   std::string key;
@@ -109,7 +109,7 @@ struct Entry {
 };
 struct Page {
   std::vector<Entry> entries;
-  std::string next;  // continuation token; empty: the last page
+  std::string next;  // continuation token; empty on the last page
 };
 struct Part {
   int number = 1;  // from 1
@@ -128,25 +128,25 @@ using Sleep = std::function<void(double seconds)>;
 class Client {
  public:
   Client(Config config, net::Ask ask, Sleep sleep, std::function<std::string()> time);
-  // Over the network, with the system's clock.
+  // Uses the network and the system's clock.
   explicit Client(Config config, net::ClientOptions options = {});
 
-  Outcome<std::string> put(const std::string& key, const Body& body);  // the ETag
-  // Puts the object if there is none yet (If-None-Match: *). Fails with `precondition` if another
-  // writer's exists.
+  Outcome<std::string> put(const std::string& key, const Body& body);  // returns the ETag
+  // Writes the object if none exists yet (If-None-Match: *). Fails with `precondition` if another
+  // writer's object exists.
   Outcome<std::string> put_new(const std::string& key, const Body& body);
-  // What the writer took is verified only when get() returns.
+  // The bytes passed to the writer are verified only when get() has returned.
   Outcome<Object> get(const std::string& key, const Writer& writer);
   Outcome<Object> get(const std::string& key, std::size_t expected_bytes = 0);
   Outcome<Object> get_range(const std::string& key, std::uint64_t from, std::uint64_t count,
                             const Writer& writer);
   Outcome<Object> get_range(const std::string& key, std::uint64_t from, std::uint64_t count);
   Outcome<Head> head(const std::string& key);
-  Outcome<bool> remove(const std::string& key);  // succeeds if it is absent
+  Outcome<bool> remove(const std::string& key);  // succeeds if the object is absent
   Outcome<Page> list(const std::string& prefix, const std::string& token = "", int keys_max = 1000);
   // Returns the answer to a query about a key (its tags, its lineage), unparsed.
   Outcome<std::string> document(const std::string& key, const HeaderList& query);
-  Outcome<bool> create_bucket();  // succeeds if it exists
+  Outcome<bool> create_bucket();  // succeeds if the bucket exists
 
   Outcome<std::string> create_upload(const std::string& key, const Whole& whole);
   Outcome<std::string> upload_part(const std::string& key, const std::string& upload, int number,
@@ -172,7 +172,7 @@ class Client {
     const Body* body = nullptr;
     Receiver* receiver = nullptr;
     bool safe = true;
-    // Returns the fault of a 2xx answer ("ETag differs"), or nothing.
+    // Returns what is wrong with a 2xx answer ("ETag differs"), or an empty text.
     std::function<std::string(const net::Reply&)> check = {};
   };
   net::Question signed_question(const Call& call) const;
@@ -196,7 +196,7 @@ class Client {
   int reconnects_ = 0;
 };
 
-// Returns "https://HOST[:PORT]" without a trailing slash, or why the text is no such endpoint.
+// Returns "https://HOST[:PORT]" without a trailing slash, or why the text is not an endpoint.
 Result<std::string> checked_endpoint(const std::string& text);
 
 // "s3://bucket/prefix"; the prefix may be empty.

@@ -1,4 +1,4 @@
-// The client against a store that is a function: what it asks for, how often, and what it makes of
+// The client against a store that is a function: what it requests, how often, and how it interprets
 // each answer. tests/s3_client_test.cpp does the same over a network that fails.
 #include "live/s3/client.h"
 
@@ -60,7 +60,7 @@ TEST_F(S3Client, put_stored_wrongly_is_repeated_and_then_corrupt) {
   EXPECT_TRUE(c.put("k", Body::of("hello")));
 }
 
-// Half to all of 1, 2, 4, ... seconds, or as long as the store asks for; 8 seconds at most.
+// Half to all of 1, 2, 4, ... seconds, or the time that the store asks for; 8 seconds at most.
 TEST_F(S3Client, waits_double_and_follow_retry_after_up_to_the_cap) {
   replies = {plain(500), plain(503, {{"retry-after", "3"}}), plain(500),
              plain(503, {{"retry-after", "100"}}), plain(204)};
@@ -109,7 +109,7 @@ TEST_F(S3Client, faults_end_after_the_allowed_attempts) {
   EXPECT_EQ(to_diagnostic(gone).code, "s3.failed");
 }
 
-// "good", or the fault with its status, code, operation and attempts.
+// Returns "good", or the fault with its status, code, operation and attempts.
 template <class T>
 std::string summary(const Outcome<T>& outcome) {
   if (outcome) return "good";
@@ -122,7 +122,7 @@ std::string summary(const Outcome<T>& outcome) {
 
 class S3Refusals : public ScriptedStore {
  protected:
-  // All calls that do not look at the store after an answer was lost, with their operations.
+  // All calls that do not check the store after an answer was lost, with their operations.
   std::vector<std::pair<std::string, std::string>> all_with(const net::Reply& reply) {
     Client c = client();
     const Body body = Body::of("bytes");
@@ -238,12 +238,13 @@ TEST_F(S3Client, conditional_put_looks_before_it_is_sent_again) {
   EXPECT_TRUE(sent[0].once);
   EXPECT_EQ(net::header_of(sent[0].headers, "If-None-Match"), "*");
   EXPECT_EQ(sent[1].method, "HEAD");
-  // Not there: sent again. If that finds it, our earlier attempt wrote it.
+  // The object does not exist, so the request is sent again. If it now exists, our earlier attempt
+  // wrote it.
   sent.clear();
   replies = {lost(), plain(404), plain(412), own_head("hello")};
   EXPECT_TRUE(c.put_new("k", Body::of("hello")));
   EXPECT_EQ(sent.size(), 4u);
-  // Found at the first attempt, it belongs to another writer, whatever it holds.
+  // If it exists at the first attempt, it belongs to another writer, whatever it contains.
   sent.clear();
   replies = {plain(412), own_head("hello")};
   EXPECT_EQ(c.put_new("k", Body::of("hello")).error().fault, Fault::precondition);
@@ -257,7 +258,7 @@ TEST_F(S3Client, conditional_put_looks_before_it_is_sent_again) {
   // If it cannot be looked up, the put fails.
   replies = {lost(), error(403, "AccessDenied")};
   EXPECT_EQ(c.put_new("k", Body::of("hello")).error().fault, Fault::refused);
-  // A store that did not act is asked again without a look.
+  // If the store did not act, the request is repeated without checking.
   sent.clear();
   replies = {error(503, "SlowDown"), stored("hello")};
   EXPECT_TRUE(c.put_new("k", Body::of("hello")));
@@ -277,7 +278,7 @@ TEST_F(S3Client, conditional_put_reports_all_its_attempts) {
   EXPECT_GE(slept[1], 1) << "half to all of two seconds";
 }
 
-// A writer that takes no more is not a fault of the store.
+// If the writer accepts no more bytes, the store is not at fault.
 TEST_F(S3Client, corrupt_bytes_are_read_again_and_a_full_writer_is_not) {
   Client c = client();
   const HeaderList own = {{std::string(kCrcHeader), crc_text(crc32c("right"))}};
@@ -331,13 +332,13 @@ TEST_F(S3Client, range_is_checked_against_what_the_answer_says) {
     pieces = std::move(came);
     replies = {plain(status, {{"content-range", said}})};
     const auto got = client(1).get_range("k", 3, 4);
-    if (got) EXPECT_FALSE(got->verified) << "a digest is of the whole object";
+    if (got) EXPECT_FALSE(got->verified) << "a digest covers the whole object";
     return got ? got->bytes : "corrupt";
   };
   EXPECT_EQ(range("bytes 3-6/9", {"defg"}), "defg");
   EXPECT_EQ(net::header_of(sent[0].headers, "Range"), "bytes=3-6");
   EXPECT_EQ(range("bytes 3-6/9", {"de", "fg"}), "defg");
-  EXPECT_EQ(range("bytes 3-8/9", {"def", "ghi"}), "defg") << "the answer said that it had more";
+  EXPECT_EQ(range("bytes 3-8/9", {"def", "ghi"}), "defg") << "the answer announced more bytes";
   EXPECT_EQ(range("bytes 3-4/5", {"de"}), "corrupt");
   EXPECT_EQ(range("bytes 3-6/9", {"defgh"}), "corrupt");
   EXPECT_EQ(range("bytes 0-3/9", {"abcd"}), "corrupt");
@@ -363,7 +364,7 @@ TEST_F(S3Client, object_is_verified_by_its_crc_or_its_md5) {
   EXPECT_EQ(got({{"etag", to_hex(md5("abc"))}}), "abc verified");
   EXPECT_EQ(got({{"etag", to_hex(md5("abd"))}}), "corrupt");
   EXPECT_EQ(got({{"etag", to_hex(md5("abd"))}, {std::string(kCrcHeader), crc}}), "abc verified")
-      << "the CRC goes first";
+      << "the CRC takes precedence";
   EXPECT_EQ(got({{"etag", "\"of-parts-2\""}}), "abc unverified");
 }
 
@@ -461,7 +462,7 @@ TEST(Writer, held_bytes_end_at_the_largest_object) {
   const Writer writer = writer_into(into);
   EXPECT_FALSE(writer.take({static_cast<const char*>(place), bytes}));
   EXPECT_FALSE(writer.take({static_cast<const char*>(place), bytes - 6}))
-      << "together with what it holds";
+      << "together with the bytes that it already holds";
   EXPECT_EQ(into, "before");
   EXPECT_TRUE(writer.take("+"));
   EXPECT_EQ(into, "before+");

@@ -7,10 +7,10 @@
 namespace orrery::s3 {
 namespace {
 
-constexpr std::size_t kBlock = 64;  // of SHA-256
+constexpr std::size_t kBlock = 64;  // block size of SHA-256
 
-// Fetched once: OpenSSL 3 looks an algorithm up by its name whenever it is given another's handle,
-// which takes longer than the hash of a request.
+// Fetched once. Given any other handle, OpenSSL 3 looks the algorithm up by its name on every use,
+// which takes longer than hashing a request.
 const EVP_MD* method_of(HashKind kind) {
   static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   static const EVP_MD* const sha1 = EVP_MD_fetch(nullptr, "SHA1", nullptr);

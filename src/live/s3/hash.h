@@ -1,8 +1,8 @@
-// Digests by OpenSSL: SHA-256 and its HMAC sign requests to object stores; stores use MD5 as the
-// ETag of an object.
+// Digests computed by OpenSSL. SHA-256 and its HMAC sign requests to object stores; MD5 is the ETag
+// of an object in many stores.
 //
-// Raw digests are strings of bytes; base/digest.h's to_hex and to_base64 write them, and its
-// CRC-32C checks a transfer. MD5 finds accidents, not attackers.
+// Raw digests are byte strings; to_hex and to_base64 of base/digest.h turn them into text, and its
+// CRC-32C checks a transfer. MD5 detects accidents, not attacks.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ class Hash {
   Hash& operator=(Hash&&) noexcept;
 
   void add(std::string_view bytes);
-  std::string finish();  // raw; nothing may be added afterwards
+  std::string finish();  // raw; no bytes may be added afterwards
 
  private:
-  struct Parts;  // OpenSSL's types, private to hash.cpp
+  struct Parts;  // OpenSSL's types, hidden in hash.cpp
   std::unique_ptr<Parts> parts_;
 };
 

@@ -19,7 +19,7 @@ TEST(Hash, hmac_gives_the_examples_of_its_rfc) {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
-// RFC 2104: a key of up to one block is used as it is, a longer one is hashed.
+// RFC 2104: a key of up to one block is used unchanged, a longer one is hashed.
 TEST(Hash, hmac_keys_around_the_block_size_follow_the_rfc) {
   const auto by_hand = [](std::string key, const std::string& text) {
     if (key.size() > 64) {

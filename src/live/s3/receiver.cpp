@@ -48,7 +48,7 @@ bool Receiver::take(const net::Reply& head, std::string_view piece) {
   received_ += piece.size();
   if (md5_) md5_->add(piece);
   if (!range_ && !md5_) crc_ = crc32c(piece, crc_);
-  if (wrong_range_) return true;  // check() reports it as a failed attempt
+  if (wrong_range_) return true;  // check() then reports a failed attempt
   if (range_)
     piece = piece.substr(0, std::min<std::uint64_t>(range_->count - handed_on_, piece.size()));
   handed_on_ += piece.size();
@@ -61,26 +61,26 @@ std::string Receiver::check(const net::Reply& reply) {
   return range_ ? check_range(reply) : check_whole(reply);
 }
 
-// A store may send more than was asked for if it says so (RFC 9110, 15.3.7); s3rver answers
+// A store may send more than the requested range if it says so (RFC 9110, 15.3.7); s3rver answers
 // `bytes=0-0` with the whole object.
 std::string Receiver::check_range(const net::Reply& reply) const {
   const std::string said = fmt::format("bytes {}-{}/", range_->from, range_->from + received_ - 1);
   if (wrong_range_ || received_ == 0 || !reply.header("content-range").starts_with(said)) {
-    return fmt::format("the answer is not the range asked for: {} bytes, {}", received_,
+    return fmt::format("the answer is not the requested range: {} bytes, {}", received_,
                        reply.header("content-range").substr(0, 60));
   }
   if (received_ >= range_->count) return "";
-  return fmt::format("the range has {} of {} bytes", received_, range_->count);
+  return fmt::format("the answer has only {} of the {} bytes requested", received_, range_->count);
 }
 
 std::string Receiver::check_whole(const net::Reply& reply) {
   const std::string_view crc = reply.header(kCrcHeader);
   verified_ = !crc.empty() || md5_;
   if (!crc.empty()) {
-    return crc == crc_text(crc_) ? "" : "the body's CRC-32C is not the one stored";
+    return crc == crc_text(crc_) ? "" : "the CRC-32C of the body differs from the stored one";
   }
   if (!md5_ || unquoted(reply.header("etag")) == to_hex(md5_->finish())) return {};
-  return "the body's MD5 is not the object's ETag";
+  return "the MD5 of the body differs from the object's ETag";
 }
 
 }  // namespace orrery::s3

@@ -15,7 +15,7 @@ net::Reply headed(int status, HeaderList headers) {
   return reply;
 }
 
-// Hands the pieces over as a client does. Returns the fault, or nothing.
+// Passes the pieces on as a client does. Returns the fault, or an empty text.
 std::string received(Receiver& receiver, const net::Reply& head,
                      const std::vector<std::string>& pieces) {
   if (!receiver.begin()) return "cannot begin";
@@ -74,7 +74,7 @@ TEST(Receiver, whole_object_is_checked_by_its_crc_or_else_its_md5) {
   }
   into.clear();
   {
-    Receiver receiver(writer);  // no digest to check: taken as unverified
+    Receiver receiver(writer);  // no digest to check: accepted as unverified
     EXPECT_EQ(received(receiver, headed(200, {{"etag", "\"of-2\""}}), wrong), "");
     EXPECT_FALSE(receiver.verified());
   }
@@ -91,12 +91,12 @@ TEST(Receiver, range_is_checked_against_its_content_range) {
     return std::pair(fault.empty(), into);
   };
   EXPECT_EQ(ranged("bytes 10-13/100", {"ab", "cd"}), std::pair(true, std::string("abcd")));
-  // More than was asked for, and the answer says so: the rest is dropped.
+  // More than the requested range, and the answer says so: the rest is dropped.
   EXPECT_EQ(ranged("bytes 10-15/100", {"abc", "def"}), std::pair(true, std::string("abcd")));
-  EXPECT_FALSE(ranged("bytes 10-11/12", {"ab"}).first);     // too little
-  EXPECT_FALSE(ranged("bytes 10-13/100", {"abc"}).first);   // less than it says
-  EXPECT_FALSE(ranged("bytes 10-12/100", {"abcd"}).first);  // more than it says
-  EXPECT_FALSE(ranged("bytes 10-13/100", {}).first);        // nothing
+  EXPECT_FALSE(ranged("bytes 10-11/12", {"ab"}).first);     // too few bytes
+  EXPECT_FALSE(ranged("bytes 10-13/100", {"abc"}).first);   // fewer bytes than announced
+  EXPECT_FALSE(ranged("bytes 10-12/100", {"abcd"}).first);  // more bytes than announced
+  EXPECT_FALSE(ranged("bytes 10-13/100", {}).first);        // no bytes
   EXPECT_EQ(ranged("bytes 0-3/100", {"abcd"}), std::pair(false, std::string()));
   EXPECT_EQ(ranged("bytes 10-13/100", {"abcd"}, 200), std::pair(false, std::string()));
   EXPECT_EQ(ranged("", {"abcd"}), std::pair(false, std::string()));
@@ -111,7 +111,7 @@ TEST(Receiver, writer_that_cannot_go_on_or_restart_ends_the_request) {
   const Writer once{.take = [](std::string_view) { return true; }};
   Receiver single(once);
   EXPECT_TRUE(single.begin());
-  EXPECT_TRUE(single.begin()) << "nothing was handed on yet";
+  EXPECT_TRUE(single.begin()) << "no byte was passed on yet";
   EXPECT_TRUE(single.take(head, "x"));
   EXPECT_FALSE(single.begin());
   EXPECT_TRUE(single.gave_up());

@@ -41,8 +41,8 @@ Fate fate_of(const net::Reply& reply) {
   if (reply.status >= 200 && reply.status < 300) return Fate::done;
   if (reply.status == 429 || reply.status == 503) return Fate::not_acted;
   if (reply.status >= 500 || reply.status == 408 || reply.status < 200) return Fate::unknown;
-  // S3 says RequestTimeout when the body did not come in time, and ConditionalRequestConflict when
-  // two conditional writers met: nothing was stored.
+  // S3 answers RequestTimeout if the body did not arrive in time, and ConditionalRequestConflict if
+  // two conditional writers collided. In both cases nothing was stored.
   const std::string code = error_code(reply.body);
   const bool harmless = code == "RequestTimeout" || code == "ConditionalRequestConflict";
   return harmless ? Fate::not_acted : Fate::refused;

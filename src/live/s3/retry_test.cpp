@@ -31,7 +31,7 @@ TEST(Retry, fate_says_whether_the_server_acted) {
   EXPECT_EQ(fate_of(answered(400, "RequestTimeout")), Fate::not_acted);
   EXPECT_EQ(fate_of(answered(409, "ConditionalRequestConflict")), Fate::not_acted);
   EXPECT_EQ(fate_of(answered(409, "BucketNotEmpty")), Fate::refused);
-  // No complete answer, whatever part of one was read.
+  // There is no complete answer, whatever part of one was read.
   EXPECT_EQ(fate_of(unanswered(net::NetFault::not_sent)), Fate::not_acted);
   EXPECT_EQ(fate_of(unanswered(net::NetFault::untrusted)), Fate::refused)
       << "another attempt meets the same certificate";
@@ -51,7 +51,7 @@ TEST(Retry, waits_double_up_to_the_cap_with_jitter) {
     EXPECT_LT(wait, full) << failures;
     most = std::max(most, wait / full);
   }
-  EXPECT_GT(most, 0.95);  // the jitter reaches over all of the upper half
+  EXPECT_GT(most, 0.95);  // the jitter covers the whole upper half
 }
 
 TEST(Retry, retry_after_is_a_number_of_seconds) {

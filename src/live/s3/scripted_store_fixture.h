@@ -1,4 +1,4 @@
-// For tests of the client: an object store that is a list of replies. It keeps what was asked, and
+// For tests of the client: an object store that is a list of replies. It records the requests, and
 // how long the client slept between attempts.
 #pragma once
 
@@ -62,7 +62,7 @@ class ScriptedStore : public testing::Test {
   static net::Reply stored(std::string_view bytes) {
     return plain(200, {{"etag", '"' + to_hex(md5(bytes)) + '"'}});
   }
-  // The answer to a HEAD of an object that `writer` wrote.
+  // Returns the answer to a HEAD of an object that `writer` wrote.
   static net::Reply own_head(std::string_view bytes, const std::string& writer = "me") {
     return plain(200, {{"content-length", std::to_string(bytes.size())},
                        {std::string(kCrcHeader), crc_text(crc32c(bytes))},
@@ -81,10 +81,10 @@ class ScriptedStore : public testing::Test {
     return all;
   }
 
-  std::deque<net::Reply> replies;  // in order; 500 when there are none left
+  std::deque<net::Reply> replies;  // used in order; 500 when none are left
   std::vector<std::string> pieces =
-      {};             // of each 2xx body that is streamed; none: the body at once
-  bool taken = true;  // false once a piece was refused
+      {};             // pieces in which each 2xx body is streamed; empty: the whole body at once
+  bool taken = true;  // false once a piece has been refused
   std::vector<Sent> sent;
   std::vector<double> slept;
 

@@ -10,7 +10,7 @@
 namespace orrery::s3 {
 namespace {
 
-// Blanks at the ends gone, those within made one.
+// Removes blanks at both ends, and replaces runs of blanks inside by one.
 std::string collapsed(std::string_view value) {
   std::string out;
   for (const std::string_view word : split_at_blanks(value)) {
@@ -20,7 +20,7 @@ std::string collapsed(std::string_view value) {
   return out;
 }
 
-// Lower-case names in order, values trimmed.
+// Lower-case names in order, with trimmed values.
 HeaderList canonical_headers(const HeaderList& headers) {
   HeaderList all;
   for (const auto& [name, value] : headers) {
@@ -100,7 +100,8 @@ std::string string_to_sign(const SignatureInput& input) {
 
 std::string signing_key(std::string_view secret, std::string_view day, std::string_view region,
                         std::string_view service) {
-  // It is the same for a whole day, and four of the five hashes that a request takes.
+  // The signing key is the same for a whole day. Keeping it saves four of the five hashes per
+  // request.
   thread_local std::array<DerivedKey, 8> recent;
   thread_local std::size_t next = 0;
   for (const DerivedKey& known : recent) {

@@ -87,7 +87,7 @@ TEST(SigV4, signing_key_as_published) {
             "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d");
 }
 
-// Keys are cached; more are asked for than the cache holds.
+// Keys are cached; the test uses more keys than the cache holds.
 TEST(SigV4, cached_signing_keys_are_not_confused) {
   const auto derived = [](const std::string& secret, const std::string& day,
                           const std::string& region, const std::string& service) {

@@ -1,4 +1,5 @@
-// A large object in parts, and the words of an S3 address, an error and the environment.
+// Uploads of large objects in parts, and the texts for S3 addresses, errors and environment
+// variables.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace orrery::s3 {
 namespace {
 
-// S3's own: at most 10,000 parts.
+// S3 allows at most 10,000 parts.
 constexpr std::size_t kPartsMax = 10'000;
 
 Error stopped(const std::string& key) {
@@ -39,26 +40,27 @@ std::optional<std::string> bytes_at(std::uint64_t from, std::uint64_t count,
 Diagnostic place_fault(std::string_view text, std::string why) {
   return {.code = "s3.place",
           .place = {.file = std::string(text.substr(0, 200))},
-          .what = "this is no place in an object store",
+          .what = "this is not an address in an object store",
           .why = std::move(why),
           .fix = "write s3://BUCKET/PREFIX"};
 }
 
 std::string fix_of(const Error& e) {
   if (e.detail == "interrupted") return "";
-  if (e.code == "RequestTimeTooSkewed") return "set this machine's clock";
-  if (e.code == "NoSuchBucket") return "make the bucket, or give --create-bucket";
+  if (e.code == "RequestTimeTooSkewed") return "set the clock of this machine";
+  if (e.code == "NoSuchBucket") return "create the bucket, or give --create-bucket";
   if (e.status == 403) return "check the keys in the environment, the region and the policy";
-  if (e.status == 301 || e.status == 307) return "give --region as the bucket has it";
+  if (e.status == 301 || e.status == 307) return "give --region with the region of the bucket";
   switch (e.fault) {
     case Fault::unreachable:
-      return "check --endpoint and that the store answers there";
+      return "check --endpoint, and check that the store answers there";
     case Fault::server:
-      return "the store is overloaded or broken; ask again later with fewer --streams";
+      return "the store is overloaded or failing; try again later with fewer --streams";
     case Fault::corrupt:
-      return "something between here and the store changes bytes; do not trust it with data";
+      return "something between this machine and the store corrupts data; do not use it until this "
+             "is found";
     case Fault::precondition:
-      return "choose another name; another writer has this one";
+      return "choose another name; another writer already uses this one";
     case Fault::refused:
     case Fault::absent:
     case Fault::local:
@@ -81,10 +83,12 @@ Outcome<bool> Client::put_parts(const std::string& key, std::uint64_t bytes,
   const auto upload = create_upload(key, whole);
   if (!upload) return std::unexpected(upload.error());
   std::vector<Part> parts;
-  // Parts left behind cost money until somebody finds them, so every way out but one aborts.
+  // Leftover parts cost money until someone finds them, so every exit but success aborts the
+  // upload.
   const auto give_up = [&](Error error) -> Outcome<bool> {
     if (const auto aborted = abort_upload(key, *upload); !aborted) {
-      error.detail += "; and its parts could not be removed: " + aborted.error().detail;
+      error.detail +=
+          "; in addition, the uploaded parts could not be removed: " + aborted.error().detail;
     }
     return std::unexpected(std::move(error));
   };
@@ -108,7 +112,7 @@ Diagnostic to_diagnostic(const Error& e) {
   const std::string answer = e.status > 0 ? fmt::format("answered {}", e.status) : "gave no answer";
   return {.code = e.fault == Fault::corrupt ? "s3.corrupt" : "s3.failed",
           .place = {.file = e.operation},
-          .what = fmt::format("the store {} after {} attempt{}", answer, e.attempts,
+          .what = fmt::format("the store {} (after {} attempt{})", answer, e.attempts,
                               e.attempts == 1 ? "" : "s"),
           .why = why,
           .fix = fix_of(e)};
@@ -128,25 +132,28 @@ Result<std::string> checked_endpoint(const std::string& text) {
   }
   return fail({.code = "s3.endpoint",
                .place = {.file = text.substr(0, 200)},
-               .what = "this is no endpoint",
-               .why = "an endpoint is a scheme, a host and perhaps a port",
+               .what = "this is not an endpoint",
+               .why = "an endpoint is a scheme, a host and optionally a port",
                .fix = "write --endpoint https://HOST:PORT"});
 }
 
 Result<Location> parse_location(std::string_view text) {
-  if (!text.starts_with("s3://")) return fail(place_fault(text, "it does not begin with s3://"));
+  if (!text.starts_with("s3://")) {
+    return fail(place_fault(text, "the address does not begin with s3://"));
+  }
   const std::string_view rest = text.substr(5);
   const std::string_view bucket = rest.substr(0, rest.find('/'));
   const bool plain = std::ranges::all_of(bucket, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
   });
   if (bucket.size() < 3 || bucket.size() > 63 || !plain) {
-    return fail(place_fault(text, "a bucket's name has 3 to 63 of a-z, 0-9, '-' and '.'"));
+    return fail(place_fault(text, "a bucket name has 3 to 63 characters of a-z, 0-9, '-' and '.'"));
   }
   std::string_view prefix = rest.substr(std::min(rest.size(), bucket.size() + 1));
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
   if (prefix.size() > 900 || !is_valid_utf8(prefix)) {
-    return fail(place_fault(text, "a prefix is at most 900 bytes of UTF-8: a key has 1,024"));
+    return fail(place_fault(
+        text, "a prefix is at most 900 bytes of UTF-8, because a key is at most 1,024"));
   }
   return Location{std::string(bucket), std::string(prefix)};
 }
@@ -158,24 +165,26 @@ Result<Credentials> credentials_of(const std::function<const char*(const char*)>
   };
   Credentials c{value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"),
                 value("AWS_SESSION_TOKEN")};
-  // They become header lines: a line break in one would begin another.
+  // The keys become header lines, and a line break in one would start another header.
   const auto graphic = [](const std::string& text) {
     return std::ranges::all_of(text, [](char ch) { return ch > ' ' && ch < '\x7f'; });
   };
   if (!graphic(c.access_key) || !graphic(c.secret_key) || !graphic(c.session_token)) {
     return fail({.code = "s3.credentials",
                  .place = {},
-                 .what = "a key for the object store has a blank, a line break or a strange byte",
-                 .why = "no store gives out such keys",
+                 .what = "an access key of the object store contains a space, a line break or an "
+                         "invalid character",
+                 .why = "no store issues such keys",
                  .fix = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY without quotes"});
   }
   if (!c.access_key.empty() && !c.secret_key.empty()) return c;
-  return fail(
-      {.code = "s3.credentials",
-       .place = {},
-       .what = "there are no keys for the object store",
-       .why = "they come from the environment alone, so that no list of processes shows them",
-       .fix = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"});
+  return fail({.code = "s3.credentials",
+               .place = {},
+               .what = "no access keys were given for the object store",
+               .why =
+                   "keys are read only from the environment, so that they never show up in process "
+                   "listings",
+               .fix = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"});
 }
 
 }  // namespace orrery::s3

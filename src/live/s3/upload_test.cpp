@@ -1,4 +1,4 @@
-// Uploads in parts, and the names a user gives: endpoints, buckets, prefixes and keys.
+// Multipart uploads, and the names that a user gives: endpoints, buckets, prefixes and keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,12 +31,12 @@ TEST_F(S3Upload, completion_is_sent_once_and_looked_up_after_a_lost_answer) {
   // An error document in a 200 answer is a failure.
   replies = {error(200, "InternalError"), own_head("hello")};
   EXPECT_TRUE(c.complete_upload("k", "u", parts, whole));
-  // Gone after a lost answer: the first attempt may have completed it.
+  // If the upload is gone after a lost answer, the first attempt may have completed it.
   replies = {lost(), plain(404), error(404, "NoSuchUpload"), own_head("hello")};
   EXPECT_TRUE(c.complete_upload("k", "u", parts, whole));
   replies = {lost(), plain(404), error(404, "NoSuchUpload"), own_head("other")};
   EXPECT_EQ(c.complete_upload("k", "u", parts, whole).error().fault, Fault::absent);
-  // Gone at the first attempt: there was no such upload.
+  // If it is gone at the first attempt, it never existed.
   sent.clear();
   replies = {error(404, "NoSuchUpload"), own_head("hello")};
   EXPECT_EQ(c.complete_upload("k", "u", parts, whole).error().fault, Fault::absent);
@@ -91,7 +91,7 @@ TEST_F(S3Upload, parts_cover_all_bytes_and_are_aborted_after_a_failure) {
   EXPECT_EQ(sent[3].url, "https://store.example:9000/pail/k?partNumber=3&uploadId=u");
   EXPECT_EQ(sent[1].body + sent[2].body + sent[3].body, bytes);
   EXPECT_EQ(sent[3].body, "gh");
-  // The CRC is of all bytes, also if a read returns fewer than asked for.
+  // The CRC covers all bytes, even if a read returns fewer than requested.
   sent.clear();
   replies = {begun, stored("abc"), stored("def"), stored("gh"), done};
   const net::BodySource slow = [&](std::uint64_t at, std::span<char> into) {
@@ -120,7 +120,7 @@ TEST_F(S3Upload, parts_cover_all_bytes_and_are_aborted_after_a_failure) {
   EXPECT_THAT(put(3).error().detail, HasSubstr("could not be removed"));
 }
 
-// S3 takes 10,000 parts: parts too small for that are made larger.
+// S3 accepts 10,000 parts, so parts that are too small for that are made larger.
 TEST_F(S3Upload, upload_has_at_most_ten_thousand_parts) {
   const Body body = Body::of(std::string(30'001, 'b'));
   const auto first_part = [&](std::uint64_t bytes, std::size_t part) {
@@ -196,7 +196,7 @@ TEST(S3Names, location_is_a_bucket_and_a_prefix) {
   }
 }
 
-// Terminals and logs must not be flooded by what was typed.
+// Terminals and logs must not be flooded by what a user typed.
 TEST(S3Names, fault_shows_at_most_200_bytes_of_the_text) {
   const std::string text(300, '?');
   EXPECT_EQ(checked_endpoint(text).error().front().place.file, text.substr(0, 200));

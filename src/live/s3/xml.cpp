@@ -16,7 +16,7 @@ std::string_view without_prefix(std::string_view name) {
   return colon == name.npos ? name : name.substr(colon + 1);
 }
 
-// False where the tree is deeper than it may be.
+// Returns false if the tree is deeper than allowed.
 bool copy(const pugi::xml_node& from, XmlElement& to, int depth_left) {
   if (depth_left <= 0) return false;
   to.name = without_prefix(from.name());
@@ -50,14 +50,14 @@ std::string_view XmlElement::text_of(std::string_view child_name) const {
 Result<XmlElement> read_xml(std::string_view text, const XmlLimits& limits) {
   if (text.size() > limits.bytes_max) return xml_fault("xml.limit", "the document is too large");
   pugi::xml_document document;
-  // A key may be of blanks alone.
+  // A key may consist of blanks only.
   const auto parsed =
       document.load_buffer(text.data(), text.size(),
                            pugi::parse_default | pugi::parse_ws_pcdata_single, pugi::encoding_utf8);
   if (!parsed) return xml_fault("xml.malformed", parsed.description());
   XmlElement root;
   if (!copy(document.document_element(), root, limits.depth_max)) {
-    return xml_fault("xml.limit", "the document is too deep");
+    return xml_fault("xml.limit", "the document is nested too deeply");
   }
   return root;
 }
@@ -67,7 +67,8 @@ std::string write_xml(const XmlElement& root) {
   copy(root, document);
   std::ostringstream out;
   document.save(out, "", pugi::format_raw, pugi::encoding_utf8);
-  // A reader turns a bare carriage return into a line feed; pugixml writes it bare.
+  // A reader turns a bare carriage return into a line feed, and pugixml writes it bare, so it is
+  // escaped here.
   std::string text = std::move(out).str();
   for (std::size_t at = 0; (at = text.find('\r', at)) != text.npos;) text.replace(at, 1, "&#13;");
   return text;

@@ -27,7 +27,7 @@ void add_grant(s3::XmlElement& list, std::string_view kind, std::string_view val
   add_text(grant, "Permission", permission);
 }
 
-// The type of a grantee is an attribute, which our trees do not have.
+// The type of a grantee is an attribute, and our XML trees have no attributes.
 std::string with_types(std::string text) {
   constexpr std::string_view kPlain = "<Grantee>";
   for (std::size_t at = 0; (at = text.find(kPlain, at)) != text.npos;) {

@@ -80,8 +80,8 @@ TEST_F(AccessTest, an_acl_decides_who_may_read_and_write) {
             200);
   EXPECT_EQ(stranger("/pail"), 200);
   EXPECT_EQ(stranger("/pail/none"), 404);
-  EXPECT_EQ(stranger("/pail/shut"), 403) << "a list is not its objects";
-  EXPECT_EQ(other("PUT", "/pail/theirs", "x"), 403) << "public-read is not public-write";
+  EXPECT_EQ(stranger("/pail/shut"), 403) << "the right to list does not include the objects";
+  EXPECT_EQ(other("PUT", "/pail/theirs", "x"), 403) << "public-read does not allow writing";
   const std::string shown = get("/pail?acl").body;
   EXPECT_THAT(shown, HasSubstr("xsi:type=\"Group\"><URI>"));
   EXPECT_THAT(shown, HasSubstr("xsi:type=\"CanonicalUser\"><ID>main<"));
@@ -89,12 +89,12 @@ TEST_F(AccessTest, an_acl_decides_who_may_read_and_write) {
   EXPECT_THAT(shown, Not(HasSubstr("<Permission>WRITE</Permission>")));
   ask({.method = "PUT", .target = "/pail?acl", .headers = {{"x-amz-acl", "public-read-write"}}});
   EXPECT_EQ(other("PUT", "/pail/theirs", "x"), 200);
-  EXPECT_EQ(other("GET", "/pail/theirs"), 200) << "who put it may read it";
+  EXPECT_EQ(other("GET", "/pail/theirs"), 200) << "the tenant who put it may read it";
   EXPECT_EQ(other("GET", "/pail?acl"), 403);
   EXPECT_EQ(other("GET", "/pail/shut"), 403);
 }
 
-TEST_F(AccessTest, an_object_takes_canned_acls_only) {
+TEST_F(AccessTest, only_canned_acls_are_accepted_for_objects) {
   put("/pail/k", "x");
   EXPECT_EQ(code(put("/pail/k?acl", "")), "NotImplemented");
   EXPECT_EQ(code(put("/pail/k?acl", "", {{"x-amz-acl", "for-friends"}})), "InvalidArgument");

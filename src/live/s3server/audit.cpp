@@ -43,7 +43,7 @@ AuditLog::~AuditLog() { ::close(file_); }
 
 void AuditLog::write(const AuditEntry& entry) const {
   const std::string line = audit_line(entry);
-  // A full disk must not end a request that was answered: the line is lost.
+  // A full disk must not fail a request that has been answered, so the line is lost.
   if (::write(file_, line.data(), line.size()) < 0) return;
 }
 

@@ -1,10 +1,11 @@
-// The audit log: one line of JSON per request, appended when it was answered.
+// The audit log: one line of JSON per request, appended once it has been answered.
 //
 //   {"time":"2013-05-24T00:00:00.000Z","request":"...","peer":"...","tenant":"...",
 //    "action":"s3:GetObject","bucket":"...","key":"...","status":200,"bytes":10,"ms":3}
-// A line is one write to a file that is opened for appending, so lines of several threads do not
-// mix. A log that was renamed is begun again when the store restarts (or copy and truncate it). It
-// is not synced: a power cut may lose the last lines.
+//
+// Each line is one write to a file opened for appending, so lines of several threads do not mix.
+// After the log was renamed, a new one begins when the store restarts (or copy and truncate it).
+// The log is not synced: a power cut may lose the last lines.
 #pragma once
 
 #include <memory>
@@ -19,13 +20,13 @@ struct AuditEntry {
   TimeMs at = 0;
   std::string request;
   std::string peer;
-  std::string tenant;  // empty: anonymous
+  std::string tenant;  // empty: an anonymous request
   std::string action;
   std::string bucket;
   std::string key;
   int status = 0;
-  std::uint64_t bytes = 0;  // of the answer, as announced
-  double ms = 0;            // until the answer began
+  std::uint64_t bytes = 0;  // announced size of the answer
+  double ms = 0;            // time until the answer began
 };
 std::string audit_line(const AuditEntry& entry);
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 constexpr std::string_view kUnsigned = "UNSIGNED-PAYLOAD";
-constexpr std::string_view kOwn = "x-amz-";     // headers that S3 gives a meaning
-constexpr TimeMs kSkewMs = 900'000;             // a quarter of an hour
+constexpr std::string_view kOwn = "x-amz-";     // prefix of headers that have a meaning in S3
+constexpr TimeMs kSkewMs = 900'000;             // 15 minutes
 constexpr std::int64_t kExpiresMaxS = 604'800;  // a week
 
 struct Claim {
@@ -26,8 +26,8 @@ struct Claim {
   std::vector<std::string> headers;
   std::string signature;
   std::string time;
-  std::string payload;            // what the body must be
-  bool payload_is_signed = true;  // the signature may be of it
+  std::string payload;            // value that describes the body: a digest, or a mode
+  bool payload_is_signed = true;  // the signature may cover the body's digest
   bool in_query = false;
 
   std::string scope() const { return day + '/' + region + '/' + service + "/aws4_request"; }
@@ -68,7 +68,7 @@ Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
   claim.time = raw.header("x-amz-date");
   if (claim.time.empty()) {
     const auto date = moment_of_http(raw.header("Date"));
-    if (!date) return refused("AccessDenied", "A signed request has a date.");
+    if (!date) return refused("AccessDenied", "A signed request must have a date.");
     claim.time = amz_time(*date);
   }
   claim.payload = raw.header("x-amz-content-sha256");
@@ -76,9 +76,9 @@ Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
   return claim;
 }
 
-// A signed URL is made before its body is known, so most sign that it is not. Who sends a digest
-// with it, in the header or as a parameter, is held to it; where that is signed, it may be what the
-// signature is of.
+// A signed URL is made before its body is known, so most of them sign UNSIGNED-PAYLOAD. A client
+// that also sends a digest, in a header or as a parameter, must send a matching body; if the digest
+// itself is signed, the signature may cover it.
 void read_url_payload(const net::Request& raw, const S3Request& request, Claim& claim) {
   constexpr std::string_view kParameter = "X-Amz-Content-Sha256";
   claim.payload = raw.header("x-amz-content-sha256");
@@ -93,7 +93,9 @@ Answer<Claim> claim_of_query(const net::Request& raw, const S3Request& request, 
     return refused("AuthorizationQueryParametersError", what);
   };
   Claim claim{.in_query = true};
-  if (request.parameter("X-Amz-Algorithm") != kAlgorithm) return wrong("No such algorithm.");
+  if (request.parameter("X-Amz-Algorithm") != kAlgorithm) {
+    return wrong("The value of X-Amz-Algorithm is not supported.");
+  }
   if (!read_credential(request.parameter("X-Amz-Credential"), claim)) {
     return wrong("X-Amz-Credential is malformed.");
   }
@@ -113,7 +115,7 @@ Answer<Claim> claim_of_query(const net::Request& raw, const S3Request& request, 
   return claim;
 }
 
-// No difference in time tells how far a guess was right.
+// Compares in constant time, so that the time does not reveal how much of a guess was right.
 bool same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -135,7 +137,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
                            .service = claim.service};
   std::erase_if(input.query, [](const auto& q) { return q.first == "X-Amz-Signature"; });
   for (const std::string& name : claim.headers) {
-    // Several headers of one name are one, their values joined.
+    // Several headers with the same name count as one, with their values joined.
     std::string value;
     bool found = false;
     for (const auto& [sent, text] : raw.headers) {
@@ -148,7 +150,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
   if (!names(claim, "host")) {
     return refused("AccessDenied", "The Host header must be signed.");
   }
-  // What changes a request's meaning must be signed, or another could add it.
+  // Headers that change a request's meaning must be signed; otherwise a third party could add them.
   for (const auto& [sent, text] : raw.headers) {
     if (!net::is_same_name(std::string_view(sent).substr(0, kOwn.size()), kOwn)) continue;
     const std::string name = lowered(sent);
@@ -159,7 +161,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
   return input;
 }
 
-// The scope is of this region and of this service: a signature for another is not for us.
+// The scope must name this region and this service: a signature for another one is not valid here.
 Answer<void> check_scope(const Claim& claim, std::string_view region) {
   const auto wrong = [&](const std::string& what) {
     Refused refusal{
@@ -178,8 +180,8 @@ Answer<void> check_scope(const Claim& claim, std::string_view region) {
   return {};
 }
 
-// What x-amz-content-sha256 may say (API reference, "Common request headers"); what is only signed
-// chunk by chunk needs a signature to begin with.
+// Checks that x-amz-content-sha256 has an allowed value (API reference, "Common request headers").
+// Modes in which only the chunks are signed need a signed request.
 Answer<void> check_payload_word(std::string_view word, bool is_signed) {
   constexpr std::string_view kSignedChunks = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
   const auto is_hex = [](char c) {
@@ -192,8 +194,8 @@ Answer<void> check_payload_word(std::string_view word, bool is_signed) {
     return {};
   }
   return refused("InvalidArgument",
-                 "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a SHA-256, or one of the streams "
-                 "that this server knows.");
+                 "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a SHA-256, or a streaming mode "
+                 "that this server supports.");
 }
 
 bool fits(s3::SignatureInput& input, const Claim& claim, const std::string& key) {
@@ -214,7 +216,7 @@ Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, T
   const bool in_query = request.has("X-Amz-Signature") || request.has("X-Amz-Credential");
   if (header.empty() && !in_query) {
     if (request.has("Signature") || request.has("AWSAccessKeyId")) {
-      return refused("InvalidRequest", "Only Signature Version 4 is spoken here.");
+      return refused("InvalidRequest", "This server supports only Signature Version 4.");
     }
     std::string payload(raw.header("x-amz-content-sha256"));
     if (payload.empty()) payload = kUnsigned;
@@ -225,13 +227,14 @@ Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, T
   }
   if (!header.empty() && !header.starts_with(kAlgorithm)) {
     return refused(header.starts_with("AWS ") ? "InvalidRequest" : "InvalidArgument",
-                   "Only Signature Version 4 is spoken here.");
+                   "This server supports only Signature Version 4.");
   }
   auto claim = header.empty() ? claim_of_query(raw, request, now) : claim_of_header(raw, header);
   if (!claim) return std::unexpected(claim.error());
   const auto time = moment_of_amz(claim->time);
   if (!time || claim->time.substr(0, 8) != claim->day) {
-    return refused("AccessDenied", "The date and the credential's differ.");
+    return refused("AccessDenied",
+                   "The date of the request differs from the date in the credential.");
   }
   if (auto good = check_scope(*claim, region); !good) return std::unexpected(good.error());
   if (auto good = check_payload_word(claim->payload, true); !good) {

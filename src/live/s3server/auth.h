@@ -1,11 +1,11 @@
-// Who asks: AWS Signature Version 4 seen from the server, in the header or in a signed URL.
+// Authentication: AWS Signature Version 4 on the server's side, in the header or in a signed URL.
 //
 // The signature covers method, path, query, the headers it names and the digest of the body. The
-// time may be 15 minutes off; a signed URL is valid as long as it says, at most a week. A request
-// without a signature is anonymous. What the body must be (its SHA-256, signed chunks, nothing)
-// follows from x-amz-content-sha256 and is checked as it comes (payload.h).
-// A request that is repeated within its validity is accepted again, as in S3; TLS keeps others from
-// reading it.
+// time may be off by 15 minutes; a signed URL is valid as long as it says, at most a week. A
+// request without a signature is anonymous. What the body must be (a given SHA-256, signed chunks,
+// or anything) follows from x-amz-content-sha256, and is checked as the body arrives (payload.h). A
+// request that is repeated within its validity is accepted again, as in S3; TLS keeps third parties
+// from reading it.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@ struct ChunkSeed {
   std::string key;
   std::string time;
   std::string scope;
-  std::string signature;  // of the request; the first chunk's signature includes it
+  std::string signature;  // signature of the request; the signature of the first chunk includes it
 };
 
 struct Caller {
   std::optional<Tenant> tenant;  // nullopt: anonymous
-  std::string payload;           // x-amz-content-sha256; "UNSIGNED-PAYLOAD" if none was sent
+  std::string payload;           // x-amz-content-sha256, or "UNSIGNED-PAYLOAD" if it is missing
   ChunkSeed seed = {};
 
   std::string id() const { return tenant ? tenant->id : std::string(); }
@@ -34,7 +34,7 @@ struct Caller {
 
 using FindTenant = std::function<Answer<std::optional<Tenant>>(std::string_view access_key)>;
 
-// `region` must be in the scope of the credential.
+// Identifies the caller. `region` must be in the scope of the credential.
 Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, TimeMs now,
                             std::string_view region, const FindTenant& find);
 

@@ -1,5 +1,5 @@
-// Who asks: signatures in headers and in URLs, their time, scope and body, and requests without
-// one.
+// Authentication: signatures in headers and in URLs, their time, scope and body, and requests
+// without one.
 #include "live/s3server/auth.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using AuthTest = GatewayTest;
 
 constexpr TimeMs kSigned = 1'700'000'000'000;  // 2023-11-14T22:13:20Z
 
-// No tenant is known, so a signature that is well-formed and in time ends with InvalidAccessKeyId.
+// No tenant is known, so a well-formed signature at the right time ends with InvalidAccessKeyId.
 std::string claim_came_to(const net::Request& request, TimeMs now) {
   const auto parsed = s3_request_of(request, "localhost");
   if (!parsed) return "unparsed";
@@ -53,7 +53,7 @@ TEST(Authenticate, a_signed_request_is_valid_for_15_minutes_either_way) {
   EXPECT_EQ(at(kSigned - 900'000, true), "InvalidAccessKeyId");
   EXPECT_EQ(at(kSigned + 900'001, true), "RequestTimeTooSkewed");
   EXPECT_EQ(at(kSigned - 900'001, true), "RequestTimeTooSkewed");
-  EXPECT_EQ(at(kSigned, false), "AccessDenied") << "it has no date at all";
+  EXPECT_EQ(at(kSigned, false), "AccessDenied") << "the request has no date";
   EXPECT_EQ(at(kSigned, false, {{"Date", "yesterday"}}), "AccessDenied");
   EXPECT_EQ(at(kSigned, false, {{"Date", "Tue, 14 Nov 2023 22:13:20 GMT"}}), "InvalidAccessKeyId");
 }
@@ -75,7 +75,7 @@ TEST(Authenticate, a_signed_url_is_valid_for_its_seconds) {
   EXPECT_EQ(at("604800", kSigned), "InvalidAccessKeyId");
   EXPECT_EQ(at("604801", kSigned), "AccessDenied");
   EXPECT_EQ(at("100", kSigned - 900'000), "InvalidAccessKeyId");
-  EXPECT_EQ(at("100", kSigned - 900'001), "AccessDenied") << "not yet";
+  EXPECT_EQ(at("100", kSigned - 900'001), "AccessDenied") << "the request is not yet valid";
 }
 
 // A signature that cannot be read is an error, not an anonymous request.
@@ -96,10 +96,10 @@ TEST(Authenticate, only_a_request_without_a_signature_is_anonymous) {
   EXPECT_EQ(asked("", {{"x-amz-content-sha256", "abc"}}), "InvalidArgument");
   EXPECT_EQ(asked("", {{"x-amz-content-sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"}}),
             "InvalidArgument")
-      << "no one would have signed its chunks";
+      << "its chunks could not have been signed";
   EXPECT_EQ(asked("Signature=x"), "InvalidRequest");
   EXPECT_EQ(asked("AWSAccessKeyId=x"), "InvalidRequest");
-  EXPECT_EQ(asked("", {{"Authorization", "AWS AK:x"}}), "InvalidRequest") << "version 2";
+  EXPECT_EQ(asked("", {{"Authorization", "AWS AK:x"}}), "InvalidRequest") << "Signature Version 2";
   EXPECT_EQ(asked("", {{"Authorization", "Basic x"}}), "InvalidArgument");
   EXPECT_EQ(asked("X-Amz-Signature=x"), "AuthorizationQueryParametersError");
   EXPECT_EQ(asked("X-Amz-Credential=x"), "AuthorizationQueryParametersError");
@@ -109,19 +109,20 @@ TEST(Authenticate, only_a_request_without_a_signature_is_anonymous) {
         "%2Faws4_request&X-Amz-SignedHeaders=host&X-Amz-Signature=x&X-Amz-Date=" +
         date + "&X-Amz-Expires=" + expires);
   };
-  EXPECT_EQ(url("20231114T095959Z", "60"), "InvalidAccessKeyId") << "it is read";
+  EXPECT_EQ(url("20231114T095959Z", "60"), "InvalidAccessKeyId") << "the claim can be parsed";
   EXPECT_EQ(url("2023-11-14", "60"), "AuthorizationQueryParametersError");
   EXPECT_EQ(url("20231114T095959Z", "x"), "AuthorizationQueryParametersError");
   EXPECT_EQ(url("20231114T095959Z", "0"), "AccessDenied");
-  EXPECT_EQ(url("20231114T095959Z", "1"), "InvalidAccessKeyId") << "to its last moment";
+  EXPECT_EQ(url("20231114T095959Z", "1"), "InvalidAccessKeyId") << "valid up to its last moment";
   EXPECT_EQ(url("20231114T095958Z", "1"), "AccessDenied");
   EXPECT_EQ(url("20231114T095959Z", "604800"), "InvalidAccessKeyId") << "a week";
   EXPECT_EQ(url("20231114T095959Z", "604801"), "AccessDenied");
-  EXPECT_EQ(url("20231114T101500Z", "60"), "InvalidAccessKeyId") << "a clock ahead by 15 minutes";
+  EXPECT_EQ(url("20231114T101500Z", "60"), "InvalidAccessKeyId") << "the client's clock is 15 "
+                                                                    "minutes ahead";
   EXPECT_EQ(url("20231114T101501Z", "60"), "AccessDenied");
 }
 
-// A malformed header is reported as such: "does not match" would send people looking for their key.
+// A malformed header is reported as such: "does not match" would make users suspect their key.
 TEST_F(AuthTest, an_authorization_header_has_all_its_parts) {
   put("/pail/k", "bytes");
   const std::string day = amz_time(now).substr(0, 8);
@@ -135,7 +136,7 @@ TEST_F(AuthTest, an_authorization_header_has_all_its_parts) {
     }
     return code(gateway->answer(request));
   };
-  EXPECT_EQ(with("AWS4", "AWS4"), "") << "as it was";
+  EXPECT_EQ(with("AWS4", "AWS4"), "") << "unchanged";
   EXPECT_EQ(with("aws4_request", "aws5_request"), "AuthorizationHeaderMalformed");
   EXPECT_EQ(with(day, day + "0"), "AuthorizationHeaderMalformed");
   EXPECT_EQ(with("SignedHeaders=", "Signed="), "AuthorizationHeaderMalformed");
@@ -145,7 +146,7 @@ TEST_F(AuthTest, an_authorization_header_has_all_its_parts) {
   net::Request bare = signed_request({.target = "/pail/k"});
   std::erase_if(bare.headers, [](const auto& h) { return h.first == "x-amz-content-sha256"; });
   EXPECT_EQ(code(gateway->answer(bare)), "InvalidRequest");
-  // Signed without the host: anyone who saw it could send it to another host.
+  // Signed without the host: anyone who sees it could send it to another host.
   const std::string time = amz_time(now);
   const HeaderList own = {{"x-amz-content-sha256", "UNSIGNED-PAYLOAD"}, {"x-amz-date", time}};
   net::Request anywhere{.method = "GET", .target = "/pail/k", .headers = own};
@@ -227,18 +228,19 @@ TEST_F(AuthTest, a_signed_url_grants_exactly_what_it_signs) {
     EXPECT_NE(gateway->answer(signed_url(expires, now)).status, 200) << expires;
   }
   EXPECT_EQ(gateway->answer(signed_url("604800", now - 600'000'000)).status, 200) << "a week";
-  EXPECT_EQ(gateway->answer(signed_url("60", now + 20 * 60'000)).status, 403) << "not yet";
+  EXPECT_EQ(gateway->answer(signed_url("60", now + 20 * 60'000)).status, 403)
+      << "the URL is not yet valid";
   EXPECT_EQ(gateway->answer(signed_url("60", now, "wrong")).status, 403);
   EXPECT_EQ(gateway->answer(signed_url("60", now, "secret", "date")).status, 403)
       << "Host unsigned";
   net::Request added = signed_url("60", now);
   added.headers.emplace_back("x-amz-acl", "public-read");
-  EXPECT_EQ(gateway->answer(added).status, 403) << "what changes the meaning must be signed";
+  EXPECT_EQ(gateway->answer(added).status, 403) << "headers that change the meaning must be signed";
 }
 
 TEST_F(AuthTest, headers_of_one_name_are_signed_as_one) {
   put("/pail/k", "bytes");
-  // Several headers of one name are one, their values joined by commas.
+  // Several headers with the same name count as one, with their values joined by commas.
   const std::string time = amz_time(now);
   net::Request twice{.method = "GET",
                      .target = "/pail/k",
@@ -259,7 +261,7 @@ TEST_F(AuthTest, headers_of_one_name_are_signed_as_one) {
                                   .region = "us-east-1"};
   twice.headers.emplace_back("Authorization", s3::authorization(joined, {"AK", "secret", ""}));
   EXPECT_EQ(gateway->answer(twice).status, 200);
-  // A credential of another day than the request, or not of this protocol at all.
+  // A credential of another day than the request, or of another protocol.
   net::Request other_day = signed_request({.target = "/pail/k"});
   for (auto& [name, value] : other_day.headers) {
     if (name != "Authorization") continue;
@@ -293,7 +295,7 @@ TEST_F(AuthTest, a_signature_is_for_this_region_and_this_service) {
     const net::Response answer = scoped(region, service);
     EXPECT_EQ(answer.status, 400) << region << '/' << service;
     EXPECT_EQ(code(answer), "AuthorizationHeaderMalformed") << region << '/' << service;
-    EXPECT_EQ(header(answer, "x-amz-bucket-region"), "us-east-1") << "where to sign for";
+    EXPECT_EQ(header(answer, "x-amz-bucket-region"), "us-east-1") << "the region to sign for";
   }
 }
 
@@ -346,7 +348,7 @@ TEST_F(SignedUrls, aws_chunks_are_never_stored_as_they_come) {
   put("/pail/k", "before");
   const net::Response answer =
       put_by_url("1\r\nx\r\n0\r\n\r\n", {{sha, "STREAMING-UNSIGNED-PAYLOAD-TRAILER"}});
-  EXPECT_GE(answer.status, 400) << "their length in all was not announced";
+  EXPECT_GE(answer.status, 400) << "their total length was not announced";
   EXPECT_EQ(get("/pail/k").body, "before");
 }
 

@@ -1,4 +1,4 @@
-// The operations on buckets, but for listing and lifecycle.
+// The operations on buckets, except listing and lifecycle.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -38,15 +38,18 @@ void add_owner(s3::XmlElement& to, const std::string& id, const std::string& nam
 Answer<std::string> wanted_acl(const Call& call) {
   for (const auto& [name, value] : call.raw.headers) {
     if (lowered(name).starts_with("x-amz-grant-")) {
-      return refused("NotImplemented", "Grants to single users are not kept; use a canned ACL.");
+      return refused("NotImplemented",
+                     "Grants to individual users are not supported; use a canned ACL.");
     }
   }
   std::string acl(call.header("x-amz-acl"));
-  if (!acl.empty() && !is_canned_acl(acl)) return refused("InvalidArgument", "No such canned ACL.");
+  if (!acl.empty() && !is_canned_acl(acl)) {
+    return refused("InvalidArgument", "This canned ACL does not exist.");
+  }
   return acl;
 }
 
-// There is one place; clients know it by the region's name or as "default".
+// There is only one location; clients know it by the region's name or as "default".
 Answer<std::string> wanted_location(const Call& call) {
   if (call.body.empty()) return "";
   const auto document = document_of(call, "CreateBucketConfiguration");
@@ -89,7 +92,8 @@ Answered make_bucket(Call& call) {
                 .locks = locks};
   if (!location->empty()) bucket.documents.emplace_back("location", *location);
   auto made = call.store.make_bucket(bucket);
-  // Made again by its owner it is as before: that is what us-east-1 answers.
+  // If its owner creates a bucket again, nothing changes and the answer is a success, as in
+  // us-east-1.
   if (!made && made.error().code != "BucketAlreadyOwnedByYou") return std::unexpected(made.error());
   return net::Response{.content_type = "", .headers = {{"Location", '/' + bucket.name}}};
 }
@@ -113,7 +117,7 @@ Answered remove_bucket(Call& call) {
 Answered get_location(Call& call) {
   const auto bucket = allowed_bucket(call, Need::own);
   if (!bucket) return std::unexpected(bucket.error());
-  // us-east-1 is written as nothing, for reasons older than regions.
+  // For historical reasons us-east-1 is written as an empty location.
   std::string location(net::header_of(bucket->documents, "location"));
   if (location.empty()) location = call.setting.region;
   return xml_response({"LocationConstraint", location == "us-east-1" ? "" : location, {}});
@@ -137,7 +141,8 @@ Answered put_versioning(Call& call) {
   if (document->text_of("MfaDelete") == "Enabled") return refused("NotImplemented");
   return changed(call, [&](Bucket& bucket) -> Answer<void> {
     if (bucket.locks && status == "Suspended") {
-      return refused("InvalidBucketState", "A bucket with object lock keeps its versions.");
+      return refused("InvalidBucketState",
+                     "Versioning cannot be suspended on a bucket with object lock.");
     }
     bucket.versioning = status == "Enabled" ? Versioning::on : Versioning::suspended;
     return {};
@@ -153,7 +158,7 @@ Answered get_bucket_acl(Call& call) {
 Answered put_bucket_acl(Call& call) {
   auto acl = wanted_acl(call);
   if (!acl) return std::unexpected(acl.error());
-  if (acl->empty()) return refused("NotImplemented", "Only canned ACLs are kept.");
+  if (acl->empty()) return refused("NotImplemented", "Only canned ACLs are supported.");
   return changed(call, [&](Bucket& bucket) -> Answer<void> {
     bucket.acl = *acl;
     return {};
@@ -239,7 +244,7 @@ Answered put_lock(Call& call) {
   if (!retention) return std::unexpected(retention.error());
   return changed(call, [&](Bucket& bucket) -> Answer<void> {
     if (!bucket.locks && bucket.versioning != Versioning::on) {
-      return refused("InvalidBucketState", "Object lock needs a bucket that keeps its versions.");
+      return refused("InvalidBucketState", "Object lock needs a bucket with versioning enabled.");
     }
     bucket.locks = true;
     bucket.lock_mode = retention->mode;

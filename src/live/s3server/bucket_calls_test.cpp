@@ -1,4 +1,4 @@
-// Calls about buckets: their names, places, tags, versioning and object locks.
+// Calls about buckets: their names, locations, tags, versioning and object locks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ const std::string kOwner = "<Owner><ID>main</ID><DisplayName>main</DisplayName><
 
 class BucketCalls : public GatewayTest {
  protected:
-  // The body without declaration and namespace, with "NOW" for every moment of the fixture's clock.
+  // The body without declaration and namespace, with "NOW" for every time of the fixture's clock.
   static std::string plain(const net::Response& response) {
     EXPECT_EQ(response.content_type, "application/xml");
     std::string text = response.body;
@@ -59,7 +59,7 @@ TEST_F(BucketCalls, buckets_are_listed_with_their_owner) {
 TEST_F(BucketCalls, buckets_have_names_places_and_tags) {
   EXPECT_EQ(code(ask({.method = "PUT", .target = "/Upper"})), "InvalidBucketName");
   EXPECT_EQ(ask({.method = "PUT", .target = "/pail"}).status, 200)
-      << "making one's own bucket again changes nothing";
+      << "creating one's own bucket again changes nothing";
   const auto made_in = [&](const std::string& name, const std::string& place) {
     return put("/" + name, "<CreateBucketConfiguration><LocationConstraint>" + place +
                                "</LocationConstraint></CreateBucketConfiguration>");
@@ -67,7 +67,8 @@ TEST_F(BucketCalls, buckets_have_names_places_and_tags) {
   EXPECT_EQ(made_in("east", "us-east-1").status, 200);
   EXPECT_EQ(made_in("place", "default").status, 200);
   EXPECT_EQ(code(made_in("moon", "moon-1")), "IllegalLocationConstraintException");
-  EXPECT_THAT(get("/east?location").body, Not(HasSubstr("us-east-1"))) << "written as nothing";
+  EXPECT_THAT(get("/east?location").body, Not(HasSubstr("us-east-1"))) << "written as an empty "
+                                                                          "location";
   EXPECT_THAT(get("/place?location").body, HasSubstr("default"));
   EXPECT_EQ(header(head("/pail"), "x-amz-bucket-region"), "us-east-1");
   EXPECT_EQ(code(get("/pail?tagging")), "NoSuchTagSet");
@@ -85,7 +86,8 @@ TEST_F(BucketCalls, buckets_have_names_places_and_tags) {
   version_it("Suspended");
   EXPECT_THAT(get("/pail?versioning").body, HasSubstr("<Status>Suspended</Status>"));
   EXPECT_EQ(code(put("/pail?acl", "", {{"x-amz-acl", "everybody"}})), "InvalidArgument");
-  EXPECT_EQ(code(get("/pail?cors")), "NotImplemented") << "known and not ours";
+  EXPECT_EQ(code(get("/pail?cors")), "NotImplemented") << "a known operation that is not "
+                                                          "implemented";
   EXPECT_EQ(code(ask({.method = "PATCH", .target = "/pail"})), "MethodNotAllowed");
   EXPECT_EQ(code(get("/pail?object-lock")), "ObjectLockConfigurationNotFoundError");
   // No bucket has CORS rules.
@@ -119,7 +121,8 @@ TEST_F(BucketCalls, default_retention_is_1_to_36500_days_or_years) {
   EXPECT_THAT(get("/safe?object-lock").body, HasSubstr("<Years>1</Years>"));
   EXPECT_THAT(get("/safe?object-lock").body, Not(HasSubstr("<Days>")));
   put("/safe/k", "x");
-  // The clock goes on by a millisecond at each look: it is 365 days of 86,400,000 ms from then.
+  // The clock advances by a millisecond each time it is read; the lock lasts 365 days of 86,400,000
+  // ms from then.
   const TimeMs until =
       *store::moment_of_iso(header(head("/safe/k"), "x-amz-object-lock-retain-until-date"));
   const TimeMs made = store->find("safe", "k", std::nullopt).value().modified_ms;
@@ -188,12 +191,13 @@ TEST_F(BucketLocks, a_lock_needs_versioning) {
     bucket.versioning = Versioning::suspended;
     return {};
   }));
-  EXPECT_EQ(fate_of("PUT", "/pail?object-lock", lock), "taken") << "it has locks already";
+  EXPECT_EQ(fate_of("PUT", "/pail?object-lock", lock), "taken") << "the bucket already has object "
+                                                                   "locks";
 }
 
 TEST_F(BucketCalls, an_unknown_acl_or_class_makes_nothing) {
   EXPECT_EQ(code(put("/fresh", "", {{"x-amz-acl", "everybody"}})), "InvalidArgument");
-  EXPECT_EQ(get("/fresh").status, 404) << "none was made";
+  EXPECT_EQ(get("/fresh").status, 404) << "no bucket was created";
   EXPECT_EQ(code(put("/pail/k", "x", {{"x-amz-storage-class", "MOON"}})), "InvalidStorageClass");
   EXPECT_EQ(get("/pail/k").status, 404);
 }

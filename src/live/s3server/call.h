@@ -1,5 +1,5 @@
 // One request in the gateway, and the functions that answer it: one per operation of the protocol,
-// found in the table of operations.cpp.
+// chosen from the table in operations.cpp.
 #pragma once
 
 #include "live/s3server/access.h"
@@ -18,17 +18,18 @@ namespace orrery::s3server {
 // Settings of a gateway besides its store.
 struct GatewaySetting {
   std::string region = "us-east-1";
-  std::string domain = "localhost";    // domain of virtual hosts: BUCKET.localhost
-  TimeMs day_ms = 24LL * 3600 * 1000;  // day of lifecycle rules; shorter in tests
+  std::string domain = "localhost";    // domain of virtual hosts, as in BUCKET.localhost
+  TimeMs day_ms = 24LL * 3600 * 1000;  // length of a day for lifecycle rules; tests shorten it
   ClientLimit limit = {};
-  // Size from which a body has an ETag that is no MD5, unless the client sends one.
+  // Size from which a body gets an ETag that is not an MD5, unless the client sends an MD5.
   std::uint64_t quick_etag_bytes = std::uint64_t{16} << 20;
-  // Minimum size of all parts of an upload but the last (S3's limit).
+  // Minimum size of every part of an upload except the last (S3's limit).
   std::uint64_t part_bytes_min = std::uint64_t{5} << 20;
-  // Returns the bytes that a tenant may keep; 0: no limit.
+  // Returns the bytes that a tenant may store; 0: no limit.
   std::function<std::uint64_t(std::string_view tenant)> quota_of = nullptr;
   std::shared_ptr<const AuditLog> audit = nullptr;
-  // Set if answers are made on the network thread: what waits for a drive or a sync is deferred.
+  // Set if answers are made on the network thread: work that waits for a drive or a sync is then
+  // deferred.
   bool puts_off = false;
 };
 
@@ -38,20 +39,22 @@ using Handle = Answered (*)(Call&);
 
 enum class Level { service, bucket, object };
 
-// A row of the protocol: what a request must be to be this operation, and what a policy calls it.
+// A row of the table: which requests belong to this operation, and its action name in policies.
 struct Operation {
   std::string_view method;
   Level level;
-  std::string_view parameter;  // of the query; empty: none of those that make another operation
-  Handle handle;               // null where the body streams into an ObjectUpload
+  std::string_view parameter;  // query parameter that selects it; empty: no parameter that selects
+                               // another operation
+  Handle handle;               // null if the body is streamed into an ObjectUpload
   std::string_view action;
   std::string_view version_action = {};  // action if the request names a version; empty: the same
-  std::string_view header = {};          // header that must be present too
+                                         // action
+  std::string_view header = {};          // header that must be present as well
   bool streams = false;
 };
-// Returns the first row that matches the request; null if there is none.
+// Returns the first row that matches the request, or null if there is none.
 const Operation* operation_of(const net::Request& raw, const S3Request& request);
-// Returns true if a parameter names an operation, ours or not.
+// Returns true if a parameter names an operation of S3, whether or not this server implements it.
 bool names_operation(const S3Request& request);
 
 struct Call {
@@ -64,40 +67,43 @@ struct Call {
   GatewayCounts* counts = nullptr;
   QuotaBook* quotas = nullptr;
   PolicyBook* policies = nullptr;
-  std::string body = {};  // of requests that carry a document, unwrapped
+  std::string body = {};  // the unwrapped document, if the request carries one
   bool may_wait = true;
-  // The rest of the work if the call may not wait; its result is then the answer.
+  // The rest of the work, if the call must not wait here; its result is then the answer.
   std::function<Answer<net::Response>(Call&)> rest = nullptr;
 
   std::string_view header(std::string_view name) const { return raw.header(name); }
-  // Returns the name that policies use, such as "s3:GetObject"; empty if it is not implemented.
+  // Returns the name that policies use, such as "s3:GetObject"; empty if the operation is not
+  // implemented.
   std::string_view action() const;
 };
 
-// Returns the bucket if the caller may do this to it.
+// Returns the bucket if the caller may do this with it.
 Answer<Bucket> allowed_bucket(Call& call, Need need);
-// Fails unless the caller may do `action` to the key (empty: to the bucket): by the bucket's
-// policy, or by its ACL if the policy does not say.
+// Fails unless the caller may do `action` with the key (empty: with the bucket). The bucket's
+// policy decides, or its ACL if the policy has no matching statement.
 Answer<void> check_right(const Call& call, const Bucket& bucket, std::string_view action,
                          std::string_view key, Need need);
-// Fails unless the caller may read this version, named by its id or as the newest.
+// Fails unless the caller may read this version, requested by its id or as the newest.
 Answer<void> may_read(const Call& call, const Bucket& bucket, std::string_view key,
                       const Version& version, bool by_id);
-// Fails unless the caller may use a condition on ETags of the key: its result reveals what is
-// there.
+// Fails unless the caller may use a condition on ETags of the key, because its result reveals what
+// is stored.
 Answer<void> may_compare(Call& call, const Bucket& bucket, const std::string& key,
                          const WriteCondition& condition);
-// Checks the rights that the headers of an upload need besides PutObject: for ACLs, tags and locks.
+// Checks the rights that the headers of an upload need in addition to PutObject: for ACLs, tags and
+// locks.
 Answer<void> check_header_rights(const Call& call, const Bucket& bucket);
-// Returns true if the request asks to pass governance retention, and may.
+// Returns true if the request asks to bypass governance retention and the caller may do so.
 bool passes_governance(const Call& call, const Bucket& bucket, std::string_view key);
 // Turns "no such key" into "access denied" for callers who may not list the bucket.
 Refused hidden(const Call& call, const Bucket& bucket, Refused refusal);
-// As above for a read: a caller who is denied a key is denied it if it does not exist, too.
+// The same for a read: if the caller may not read the key, the answer is the same whether or not it
+// exists.
 Refused hidden_read(const Call& call, const Bucket& bucket, std::string_view key, bool by_id,
                     Refused refusal);
-// Reserves `bytes` within the quota of the bucket's owner, until they are counted or given up; null
-// if there is no quota.
+// Reserves `bytes` within the quota of the bucket's owner until they are counted or released.
+// Returns null if there is no quota.
 Answer<std::unique_ptr<QuotaBook::Hold>> hold_quota(Call& call, const Bucket& bucket,
                                                     std::uint64_t bytes);
 
@@ -151,22 +157,23 @@ Answered list_parts(Call& call);
 Answered complete_upload(Call& call);
 Answered abort_upload(Call& call);
 
-// Returns the object that the headers of an upload describe.
+// Returns the object that the headers of an upload describe, without its bytes.
 Answer<Version> draft_of(Call& call, const Bucket& bucket);
-// Returns the version's headers, as GET and HEAD show them.
+// Returns the version's headers for GET and HEAD.
 net::HeaderList headers_of(const Version& version, bool with_checksum);
 // Parse and check tags in XML (<Tagging><TagSet>...) or in a query ("a=b&c=d").
 Answer<HeaderList> tags_of_xml(std::string_view body, std::size_t most);
 Answer<HeaderList> tags_of_query(std::string_view text);
 net::Response tags_answer(const HeaderList& tags);
-// Returns x-amz-expiration of a version under the bucket's rules; empty if no rule ends it.
-// Returns x-amz-restore of a version of a slow tier; empty if no restore was requested.
+// expiration_of() returns x-amz-expiration of a version under the bucket's rules; empty if no rule
+// ends it. restore_of() returns x-amz-restore of a version in a slow tier; empty if no restore was
+// requested.
 std::string restore_of(const Version& version, TimeMs now);
 std::string expiration_of(const Bucket& bucket, std::string_view key, const Version& version);
 WriteCondition write_condition_of(const net::Request& raw);
 std::string quoted_etag(std::string_view etag);
 
-// The source of a copy: "/bucket/key?versionId=..." of x-amz-copy-source.
+// The source of a copy: "/bucket/key?versionId=..." in x-amz-copy-source.
 struct CopySource {
   std::string bucket;
   std::string key;

@@ -1,4 +1,4 @@
-// Copies: of an object, or of a stretch of one into a part.
+// Copies of an object, or of a range of one into a part.
 #include <algorithm>
 
 #include "core/base/digest.h"
@@ -37,7 +37,7 @@ net::Response copied(std::string_view root, const std::string& etag, TimeMs modi
   return xml_response(result);
 }
 
-// Who copies tags must be allowed to read them there and to write them here.
+// Copying tags needs the right to read them at the source and to write them at the target.
 Answer<void> check_tag_rights(const Call& call, const Bucket& bucket, const CopySource& source) {
   const auto holder = call.store.bucket(source.bucket);
   if (!holder) return std::unexpected(holder.error());
@@ -47,7 +47,7 @@ Answer<void> check_tag_rights(const Call& call, const Bucket& bucket, const Copy
   return check_right(call, bucket, "s3:PutObjectTagging", call.s3.key, Need::own);
 }
 
-// What the copy keeps of its source, unless the request replaces it.
+// Returns the new version: it takes over what the source has, unless the request replaces it.
 Answer<Version> copy_draft(Call& call, const Bucket& bucket, const CopySource& from,
                            const Version& source) {
   auto draft = draft_of(call, bucket);
@@ -74,7 +74,7 @@ struct PartRange {
   std::uint64_t bytes = 0;
 };
 
-// "bytes=0-99", both ends given and inside the source.
+// Parses "bytes=0-99". Both ends must be given and inside the source.
 Answer<PartRange> part_range_of(std::string_view text, std::uint64_t size) {
   if (text.empty()) return PartRange{0, size};
   if (!text.starts_with("bytes=")) return refused("InvalidArgument", "The range is malformed.");
@@ -100,11 +100,11 @@ Answer<CopySource> copy_source_of(const Call& call) {
     text = text.substr(0, at);
   }
   auto path = percent_decoded(text, false);
-  if (!path) return refused("InvalidArgument", "The source of the copy is malformed.");
+  if (!path) return refused("InvalidArgument", "The copy source is malformed.");
   if (path->starts_with('/')) path->erase(0, 1);
   const auto slash = path->find('/');
   if (slash == path->npos || slash + 1 >= path->size()) {
-    return refused("InvalidArgument", "The source of the copy is malformed.");
+    return refused("InvalidArgument", "The copy source is malformed.");
   }
   source.bucket = path->substr(0, slash);
   source.key = path->substr(slash + 1);
@@ -131,7 +131,7 @@ Answer<OpenedObject> open_source(Call& call, const CopySource& source) {
 Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t begin,
                                std::uint64_t bytes, std::string_view storage_class,
                                std::optional<SumKind> sum) {
-  // A copy has an MD5 where its source has one, or where it is small.
+  // A copy gets an MD5 if its source has one, or if it is small.
   const bool quick =
       bytes >= call.setting.quick_etag_bytes && from.version.etag.find('-') != std::string::npos;
   s3::Hash md5(s3::HashKind::md5);
@@ -148,7 +148,9 @@ Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t beg
     piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyBytes, bytes - done)));
     const auto got = from.reader->read(begin + done, piece);
     if (!got) return give_up(got.error());
-    if (*got != piece.size()) return give_up({PortFault::corrupt, "the source is too short"});
+    if (*got != piece.size()) {
+      return give_up({PortFault::corrupt, "the source of the copy is shorter than its row says"});
+    }
     if (quick) {
       crc = drives::content_crc(piece, crc);
     } else {
@@ -186,7 +188,9 @@ Answered copy_object(Call& call) {
   const bool itself = source->bucket == call.s3.bucket && source->key == call.s3.key;
   if (itself && !source->version_id && call.header("x-amz-metadata-directive") != "REPLACE" &&
       call.header("x-amz-storage-class").empty()) {
-    return refused("InvalidRequest", "A copy onto itself must change something.");
+    return refused("InvalidRequest",
+                   "A copy of an object onto itself must replace its metadata or change its "
+                   "storage class.");
   }
   const auto room = hold_quota(call, *bucket, from->version.size);
   if (!room) return std::unexpected(room.error());

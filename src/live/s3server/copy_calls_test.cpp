@@ -59,7 +59,7 @@ TEST_F(CopyCalls, a_copy_keeps_to_its_conditions) {
 
 TEST_F(CopyCalls, a_source_is_a_bucket_a_key_and_perhaps_a_version) {
   put("/pail/a b", "blank");
-  EXPECT_EQ(copied({}, "pail/k"), "copied") << "without a slash before it";
+  EXPECT_EQ(copied({}, "pail/k"), "copied") << "without a leading slash";
   EXPECT_EQ(copied({}, "/pail/a%20b"), "copied");
   EXPECT_EQ(get("/pail/to").body, "blank");
   EXPECT_EQ(copied({}, "/pail/k?versionId=null"), "copied");
@@ -113,7 +113,7 @@ TEST_F(CopyCalls, headers_and_tags_are_kept_or_replaced_separately) {
   EXPECT_EQ(shown(with("x-amz-tagging-directive", "REPLACE")), "text/a old new");
 }
 
-TEST_F(CopyCalls, a_range_lies_within_its_source) {
+TEST_F(CopyCalls, a_range_must_be_inside_its_source) {
   const std::string id = begin_parts("/pail/to");
   const auto part = [&](const std::string& range, const std::string& number = "1") {
     HeaderList headers;
@@ -175,7 +175,7 @@ TEST_F(CopyCalls, objects_of_any_size_are_copied) {
     EXPECT_EQ(tail.body, bytes.substr(bytes.size() - std::min<std::size_t>(6, bytes.size())));
   }
   put("/pail/a%2Bb", "plus");
-  EXPECT_EQ(copy("/pail/to", "/pail/a+b").status, 200) << "a plus is a plus in a path";
+  EXPECT_EQ(copy("/pail/to", "/pail/a+b").status, 200) << "a plus in a path stays a plus";
   EXPECT_EQ(get("/pail/to").body, "plus");
   for (const auto& drive : drives) drive->broken = true;
   const net::Response failed = copy("/pail/to", "/pail/from");

@@ -9,7 +9,7 @@
 namespace orrery::s3server {
 namespace {
 
-// A browser asks whether it may ask; no bucket has rules that say so.
+// A browser's CORS preflight. No bucket has CORS rules, so it is refused.
 Answered preflight(const net::Request& request) {
   if (request.header("Origin").empty()) return refused("BadRequest");
   return refused("AccessForbidden");
@@ -17,7 +17,8 @@ Answered preflight(const net::Request& request) {
 
 constexpr std::string_view kSum = "x-amz-checksum-";
 
-// Nothing came and nothing was said of it, as of most requests: there is nothing to check.
+// Returns true for most requests: they have no body and announce none, so there is nothing to
+// check.
 bool has_no_body(const Call& call) {
   return call.raw.body.empty() && call.who.payload == kEmptySha256 &&
          call.header("Content-Length").empty() && call.header("Content-MD5").empty() &&
@@ -28,7 +29,8 @@ bool has_no_body(const Call& call) {
          });
 }
 
-// Whether it is found in the metadata what this needs, or all but the bytes of an object.
+// Returns whether the metadata holds everything that the request needs, except the bytes of an
+// object.
 bool reads_rows(const Call& call) {
   return call.operation &&
          (call.operation->handle == get_object || call.operation->handle == head_object);
@@ -114,11 +116,12 @@ Answered Gateway::answered(Call& call) {
     return (*upload)->finish();
   }
   if (has_no_body(call)) return operation->handle(call);
-  // A document may be wrapped, signed and summed as an object's bytes may.
+  // A document may be wrapped in chunks, signed and checksummed just like the bytes of an object.
   auto plan = payload_plan_of(call.raw, call.who, kNeverQuick);
   if (!plan) return std::unexpected(plan.error());
   if (call.s3.method == "GET" || call.s3.method == "HEAD") plan->length.reset();
-  // The sum in a completion's headers is that of the object, not of the list of its parts.
+  // The checksum in the headers of CompleteMultipartUpload is that of the object, not of the list
+  // of parts.
   if (operation->handle == complete_upload && !plan->sum_in_trailer) plan->sum.reset();
   PayloadReader reader(std::move(*plan));
   const auto keep = [&](std::string_view bytes) -> Answer<void> {
@@ -180,7 +183,7 @@ net::Response Gateway::answer(const net::Request& request) {
   return finished(request, exchange, std::move(answer));
 }
 
-// The request outlives its answer, as net::Response::later has it.
+// net::Response::later guarantees that the request outlives its answer.
 net::Response Gateway::put_off(const net::Request& request, Exchange exchange, Call call) {
   struct Waiting {
     Exchange exchange;
@@ -214,7 +217,7 @@ net::Response Gateway::refusal(int status, std::string_view what) {
                                 : status == 503 ? "SlowDown"
                                 : status >= 500 ? "InternalError"
                                                 : "InvalidRequest";
-  // What the server says of its own limits is in the code's own sentence.
+  // For a limit of the server itself (503) the answer has the default sentence of its code.
   const std::string message = status == 503 ? std::string() : std::string(what);
   net::Response response = error_response({std::string(code), message, {}}, "", "");
   response.status = status;

@@ -1,9 +1,10 @@
-// The S3 protocol over a store: finds who asks and what for, and has it answered.
+// The S3 protocol over a store: identifies the caller and the operation, and produces the answer.
 //
-// Promises. Every answer has an x-amz-request-id, errors are the protocol's XML, and what is not
-// there says NotImplemented. A handler runs on whichever thread it is called on; nothing is kept
-// between requests but in the store. Documents are held whole, up to the server's limit; the bytes
-// of objects stream. See call.h for the operations and upload.h for what comes in.
+// Promises. Every answer has an x-amz-request-id, errors are XML as in the protocol, and
+// unsupported operations get NotImplemented. A handler runs on the thread that calls it; between
+// requests nothing is kept except in the store. Documents are held as a whole, up to the server's
+// limit; the bytes of objects are streamed. call.h describes the operations and upload.h the
+// uploads.
 #pragma once
 
 #include <atomic>
@@ -34,7 +35,7 @@ class Gateway {
   net::Response answer(const net::Request& request);
   net::BodyPlan plan(const net::Request& request);
   net::Service service();
-  // The server's own refusals in the protocol's words.
+  // The server's own refusals as errors of the protocol.
   static net::Response refusal(int status, std::string_view what);
 
   const GatewayCounts& counts() const { return counts_; }

@@ -1,6 +1,6 @@
-// A gateway over a store in memory with a hot tier of three drives and a cold one, asked as a
-// server would ask it. Two tenants: "AK" is the key of "main", who has a bucket "pail", and "OTHER"
-// that of "other".
+// A gateway over a store in memory with a hot tier of three drives and a cold one, called as a
+// server would call it. There are two tenants: "AK" is the access key of "main", who has a bucket
+// "pail", and "OTHER" is that of "other".
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ struct Asked {
   std::string access_key = "AK";
   std::string secret_key = "secret";
   TimeMs skew_ms = 0;
-  std::string payload = {};  // x-amz-content-sha256; empty: the body's
+  std::string payload = {};  // x-amz-content-sha256; empty: the digest of the body
 };
 
 class GatewayTest : public testing::Test {
@@ -91,7 +91,7 @@ class GatewayTest : public testing::Test {
     return request;
   }
 
-  // As the server does: a body is planned, then poured or gathered.
+  // As the server does: plans the body, then streams or collects it.
   net::Response send(net::Request request, const std::string& body) {
     if (body.empty()) return gateway->answer(request);
     net::BodyPlan plan = gateway->plan(request);
@@ -159,7 +159,7 @@ class GatewayTest : public testing::Test {
                 .body = "<CompleteMultipartUpload>" + list + "</CompleteMultipartUpload>",
                 .headers = std::move(headers)});
   }
-  // As the other tenant.
+  // Sends the request as the other tenant.
   net::Response other(const std::string& method, const std::string& target,
                       const std::string& body = {}, HeaderList headers = {}) {
     return ask({.method = method,
@@ -168,15 +168,15 @@ class GatewayTest : public testing::Test {
                 .headers = std::move(headers),
                 .access_key = "OTHER"});
   }
-  // Without a signature.
+  // Sends the request without a signature.
   net::Response stranger(const std::string& method, const std::string& target,
                          HeaderList headers = {}) {
     headers.emplace_back("Host", "h");
     return gateway->answer({.method = method, .target = target, .headers = std::move(headers)});
   }
-  // The code of a refusal, or "taken".
+  // Returns the code of a refusal, or "taken".
   static std::string fate(const net::Response& of) { return of.status < 300 ? "taken" : code(of); }
-  // A bucket "safe" with object locks.
+  // Creates a bucket "safe" with object locks.
   void make_safe() {
     EXPECT_EQ(ask({.method = "PUT",
                    .target = "/safe",
@@ -184,7 +184,7 @@ class GatewayTest : public testing::Test {
                   .status,
               200);
   }
-  // Changes the newest version of a key of "pail" behind the gateway's back.
+  // Changes the newest version of a key of "pail" without the gateway noticing.
   void change(const std::string& key, const std::function<void(Version&)>& how) {
     EXPECT_TRUE(store->change_version("pail", key, std::nullopt, [&](Version& v) -> Answer<void> {
       how(v);

@@ -1,5 +1,5 @@
-// The gateway as a server: objects in and out, errors, large bodies, hostile input, what is
-// answered later, and what a fault of the store looks like.
+// The gateway as a server: objects in and out, errors, large bodies, hostile input, deferred
+// answers, and the answers when the store fails.
 #include "live/s3server/gateway.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ TEST_F(GatewayTest, a_large_object_has_an_etag_that_is_no_md5) {
   EXPECT_EQ(ask({.target = "/pail/a"}).body, "");  // it comes from a source
   EXPECT_EQ(etag(ask({.method = "HEAD", .target = "/pail/a"})), first);
   EXPECT_EQ(ask({.target = "/pail/a", .headers = {{"If-None-Match", first}}}).status, 304);
-  // The same bytes once more are another object to a condition.
+  // The same bytes put again are a different object to a condition.
   EXPECT_EQ(put("/pail/a", large, {{"If-Match", first}}).status, 200);
   EXPECT_EQ(put("/pail/a", large, {{"If-Match", first}}).status, 412);
   const std::string md5 = s3::md5(large);
@@ -129,13 +129,13 @@ TEST_F(GatewayTest, errors_name_the_resource_and_the_request) {
   const std::string id = header(missing, "x-amz-request-id");
   EXPECT_EQ(missing.content_type, "application/xml");
   EXPECT_THAT(missing.body, HasSubstr("<Error><Code>NoSuchKey</Code>"
-                                      "<Message>There is no such key.</Message>"
+                                      "<Message>The key does not exist.</Message>"
                                       "<Resource>/pail/none%20x</Resource><RequestId>" +
                                       id + "</RequestId></Error>"));
   EXPECT_EQ(id.size(), 21u);
   EXPECT_NE(header(get("/pail/none"), "x-amz-request-id"), id);
   const net::Response head = this->head("/pail/none");
-  EXPECT_EQ(head.length, head.body.size()) << "what a GET would have got";
+  EXPECT_EQ(head.length, head.body.size()) << "the same headers as a GET";
   for (const auto& [status, code_said] :
        std::vector<std::pair<int, std::string>>{{400, "InvalidRequest"},
                                                 {413, "EntityTooLarge"},
@@ -165,7 +165,7 @@ TEST_F(GatewayTest, faults_of_the_store_are_logged_and_those_of_clients_are_not)
 class DeferredAnswers : public GatewayTest {
  protected:
   DeferredAnswers() { open_gateway({.puts_off = true}); }
-  // "later" or "now", and the status.
+  // Returns "later" or "now", and the status.
   std::string when(const std::string& method, const std::string& target, HeaderList headers = {}) {
     const net::Request request =
         signed_request({.method = method, .target = target, .headers = std::move(headers)});
@@ -174,7 +174,7 @@ class DeferredAnswers : public GatewayTest {
     EXPECT_NE(header(last, "x-amz-request-id"), "");
     return (first.later ? "later " : "now ") + std::to_string(last.status);
   }
-  // The status or code for a request with these headers and no body.
+  // Returns the status or code for a request with these headers and no body.
   std::string answer_to(const std::string& method, const std::string& target, HeaderList headers,
                         const std::string& payload = "") {
     open_gateway({});
@@ -229,7 +229,7 @@ TEST_F(DeferredAnswers, headers_about_an_empty_body_are_checked) {
   EXPECT_EQ(answer_to("GET", "/pail/k", {{"x-amz-trailer", "x-amz-checksum-crc32"}}),
             "MalformedTrailerError");
   EXPECT_EQ(answer_to("GET", "/pail/k", {{"Content-Length", "x"}}), "InvalidArgument");
-  EXPECT_EQ(answer_to("GET", "/pail/k", {{"Content-Length", "5"}}), "200") << "none is read";
+  EXPECT_EQ(answer_to("GET", "/pail/k", {{"Content-Length", "5"}}), "200") << "no body is read";
   EXPECT_EQ(answer_to("HEAD", "/pail/k", {{"Content-Length", "5"}}), "200");
   EXPECT_EQ(answer_to("DELETE", "/pail/k?tagging", {{"Content-Length", "5"}}), "IncompleteBody");
   EXPECT_EQ(answer_to("DELETE", "/pail/k?tagging", {{"Content-Length", "0"}}), "204");

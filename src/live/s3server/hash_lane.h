@@ -1,8 +1,10 @@
-// A second thread beside the one that takes an upload: it digests a piece while the first checks,
-// cuts and writes the same bytes, so that a large object costs the longer of the two and not both.
+// A second thread next to the one that receives an upload. It computes digests of a piece while the
+// first thread checks, splits and writes the same bytes, so that a large object takes as long as
+// the slower of the two, not their sum.
 //
-// One piece at a time: begin() hands it over, wait() returns when it is done; the bytes are the
-// caller's and stay where they are. Where an upload ends in between, the destructor waits.
+// One piece at a time: begin() hands it over, and wait() returns when it is done. The bytes belong
+// to the caller and must stay in place until then. If an upload ends in between, the destructor
+// waits.
 #pragma once
 
 #include <condition_variable>
@@ -52,7 +54,7 @@ class HashLane {
   std::condition_variable_any changed_;
   std::condition_variable done_;
   std::function<void()> work_ = nullptr;
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last, because it uses all members above
 };
 
 }  // namespace orrery::s3server

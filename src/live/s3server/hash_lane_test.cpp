@@ -14,7 +14,7 @@ using testing::ElementsAre;
 TEST(HashLaneTest, runs_one_piece_after_the_other) {
   std::vector<int> done;
   HashLane lane;
-  lane.wait();  // nothing is under way
+  lane.wait();  // no piece is in progress
   for (int i = 0; i < 3; ++i) {
     lane.begin([&done, i] { done.push_back(i); });
     lane.wait();

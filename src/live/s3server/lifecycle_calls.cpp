@@ -1,4 +1,4 @@
-// Lifecycle rules as the protocol sets, shows and removes them, and what they promise of an object.
+// Sets, shows and removes lifecycle rules, and tells clients when an object expires.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace orrery::s3server {
 namespace {
 
 const std::string kLifecycle = "lifecycle";
-constexpr TimeMs kLastHttpMs = 253'402'300'799'000;  // the year of an HTTP date has four digits
+constexpr TimeMs kLastHttpMs = 253'402'300'799'000;  // the year in an HTTP date has four digits
 
 Answered set_document(Call& call, const std::string& text, int status) {
   if (auto bucket = allowed_bucket(call, Need::own); !bucket)
@@ -44,7 +44,8 @@ Answered put_lifecycle(Call& call) {
 
 Answered remove_lifecycle(Call& call) { return set_document(call, "", 204); }
 
-// In days of the calendar, also where a day of the rules is shorter: it is what clients compare.
+// Counted in calendar days, even if a day of the rules is shorter, because clients compare these
+// dates.
 std::string expiration_of(const Bucket& bucket, std::string_view key, const Version& version) {
   const std::string_view text = net::header_of(bucket.documents, kLifecycle);
   if (text.empty()) return {};

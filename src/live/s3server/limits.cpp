@@ -6,7 +6,8 @@ namespace orrery::s3server {
 namespace {
 
 constexpr double kBurstSeconds = 2;
-constexpr std::size_t kAccountsMax = 10'000;  // of addresses; idle ones are forgotten beyond it
+constexpr std::size_t kAccountsMax = 10'000;  // number of addresses; above it, idle ones are
+                                              // forgotten
 constexpr TimeMs kIdleMs = 10'000;
 
 }  // namespace

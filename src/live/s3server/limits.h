@@ -1,9 +1,9 @@
-// Limits of one client: requests per second, requests at a time, and bytes kept.
+// Limits per client: requests per second, concurrent requests, and stored bytes.
 //
-// A client is a tenant, or an address if it is anonymous. Requests per second are a bucket of
-// tokens that holds two seconds' worth, so that bursts pass; a request too many gets 503 SlowDown,
-// which S3 clients understand. The limit of requests at a time keeps one tenant from taking every
-// handler.
+// A client is a tenant, or an address if it is anonymous. Requests per second are limited by a
+// token bucket that holds two seconds' worth, so that bursts pass. A request above the limit gets
+// 503 SlowDown, which S3 clients understand. The limit on concurrent requests keeps one tenant from
+// occupying every handler.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class ClientLimits {
  public:
   explicit ClientLimits(const ClientLimit& limit) : limit_(limit) {}
 
-  // Counts as one request while it lives.
+  // Counts as one concurrent request during its lifetime.
   class Turn {
    public:
     Turn(ClientLimits& of, std::string client) : of_(of), client_(std::move(client)) {}
@@ -37,7 +37,7 @@ class ClientLimits {
     ClientLimits& of_;
     std::string client_;
   };
-  // Returns null if there are too many.
+  // Returns null if there are too many requests.
   std::unique_ptr<Turn> enter(const std::string& client, TimeMs now);
 
  private:
@@ -54,7 +54,7 @@ class ClientLimits {
   std::map<std::string, Account> accounts_;
 };
 
-// Bytes that uploads in progress will add to what a tenant keeps. They are reserved as soon as
+// Bytes that uploads in progress will add to a tenant's stored bytes. They are reserved as soon as
 // their length is announced, so that concurrent uploads cannot exceed the quota together, and
 // released once they are counted or the upload has failed.
 class QuotaBook {
@@ -62,7 +62,8 @@ class QuotaBook {
   struct Ask {
     std::string tenant;
     std::uint64_t quota = 0;
-    // Returns what the tenant keeps now, without reservations. Called while no reservation changes.
+    // Returns the bytes that the tenant has stored now, without reservations. Called while no
+    // reservation changes.
     std::function<Answer<std::uint64_t>()> used;
   };
 
@@ -73,7 +74,7 @@ class QuotaBook {
   };
 
  public:
-  // A reservation, released when it is destroyed.
+  // A reservation; its destruction releases it.
   class Hold {
    public:
     Hold(Account& account, Ask ask) : account_(account), ask_(std::move(ask)) {}
@@ -81,7 +82,8 @@ class QuotaBook {
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
-    // Raises the reservation to `bytes` in all; QuotaExceeded if there is no room.
+    // Raises the reservation to `bytes` in total; fails with QuotaExceeded if that exceeds the
+    // quota.
     Answer<void> extend_to(std::uint64_t bytes);
 
    private:
@@ -93,7 +95,7 @@ class QuotaBook {
 
  private:
   std::mutex mutex_;
-  std::map<std::string, Account> accounts_;  // by tenant; one stays where it is
+  std::map<std::string, Account> accounts_;  // by tenant; the address of an entry never changes
 };
 
 }  // namespace orrery::s3server

@@ -1,4 +1,4 @@
-// Limits of one client, and quotas of tenants, also across concurrent uploads.
+// Limits per client, and quotas of tenants, also with concurrent uploads.
 #include "live/s3server/limits.h"
 
 #include <gmock/gmock.h>
@@ -26,8 +26,8 @@ TEST(ClientLimitsTest, a_clock_set_back_costs_nothing_and_a_pause_saves_two_seco
   };
   EXPECT_EQ(passed(100'000), 20);
   EXPECT_EQ(passed(50'000), 0);
-  EXPECT_EQ(passed(50'500), 5) << "nothing was taken for the hour the clock went back";
-  EXPECT_EQ(passed(900'000), 20) << "however long the rest was";
+  EXPECT_EQ(passed(50'500), 5) << "no token was lost when the clock went back";
+  EXPECT_EQ(passed(900'000), 20) << "tokens do not add up without limit";
 }
 
 // Beyond 10,000 addresses idle ones are forgotten, but none with a request in progress.
@@ -131,7 +131,7 @@ TEST_F(Quotas, hold_for_uploads_of_unknown_length) {
   Begun open = begin("open", 0, false);
   ASSERT_TRUE(open.sink());
   EXPECT_FALSE(open.sink()->take(std::string(40'000, 'x')));
-  EXPECT_FALSE(begin("beside", 10'001).sink()) << "what has come is held";
+  EXPECT_FALSE(begin("beside", 10'001).sink()) << "received bytes count as reserved";
   const auto refusal = open.sink()->take(std::string(10'001, 'x'));
   ASSERT_TRUE(refusal);
   EXPECT_EQ(code(*refusal), "QuotaExceeded");
@@ -157,7 +157,7 @@ TEST_F(Quotas, are_checked_and_released_on_removal) {
   const BucketUse use = store->usage().of("pail");
   EXPECT_EQ(use.bytes, 100u);
   EXPECT_EQ(use.objects, 2u);
-  // Counted from the rows it is the same.
+  // A recount of the rows gives the same.
   Store again(StoreSetting{.metadata = metadata,
                            .drives = set,
                            .tiers = {tier},

@@ -27,7 +27,7 @@ class LineageWalk {
     node.seen = !seen_.insert({bucket, key}).second;
     const auto holder = store_.bucket(bucket);
     const auto version = store_.find(bucket, key, std::nullopt);
-    // What cannot be looked at now is not what is not there.
+    // An object that cannot be read at the moment must not be shown as missing.
     if (!holder && !is_missing(holder.error())) return std::unexpected(holder.error());
     if (!version && !is_missing(version.error())) return std::unexpected(version.error());
     const bool gone = !holder || !may_see_(*holder, key) || !version || version->marker;
@@ -97,7 +97,7 @@ std::string lineage_text(const std::vector<LineageNode>& nodes) {
     text += std::string(static_cast<std::size_t>(2 * node.depth), ' ');
     text += printable(node.bucket + '/' + node.key);
     if (node.missing) {
-      text += "  is not there\n";
+      text += "  does not exist\n";
       continue;
     }
     if (!node.role.empty()) text += "  " + printable(node.role);

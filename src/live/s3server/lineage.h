@@ -1,11 +1,12 @@
-// Lineage: which data and code made which model, from the tags of the objects.
+// Lineage: which data and code a model was made from, according to the tags of the objects.
 //
-//   orrery-from     keys that this one was made from, with blanks between: "KEY" of the same
-//                   bucket or "BUCKET//KEY"; further ones in orrery-from-2, orrery-from-3, ...
+//   orrery-from     keys that this object was made from, separated by blanks: "KEY" in the same
+//                   bucket or "BUCKET//KEY"; more in orrery-from-2, orrery-from-3, ...
 //   orrery-role     what it is: checkpoint, milestone, model, dataset, code, ...
-//   orrery-run      the run that made it; orrery-step: where in the run
-// Blanks in a key are written %20, as everything else that is percent-encoded. A key that is not
-// there is shown as missing, a circle is cut where it closes.
+//   orrery-run      the run that made it; orrery-step: the step of that run
+//
+// Blanks in a key are written as %20, and other characters may be percent-encoded likewise. A key
+// that does not exist is shown as missing; a cycle is cut where it closes.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ struct LineageNode {
   std::string etag = {};
   std::string tier = {};
   bool missing = false;
-  bool seen = false;  // shown above already
+  bool seen = false;  // already shown above
 };
 
 // Returns the object and everything it was made from, each before its own sources. Objects that the

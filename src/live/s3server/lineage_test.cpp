@@ -29,7 +29,7 @@ TEST_F(LineageTest, sources_are_shown_as_a_tree) {
   const auto lines = testing::ElementsAre(
       HasSubstr("pail/model  model"), HasSubstr("  pail/ckpt  checkpoint  of run r step 10"),
       HasSubstr("    pail/data  dataset"), HasSubstr("    pail/code  code"),
-      HasSubstr("  pail/gone  is not there"), HasSubstr("(see above)"), "");
+      HasSubstr("  pail/gone  does not exist"), HasSubstr("(see above)"), "");
   std::vector<std::string> found;
   for (std::size_t at = 0; at <= shown.body.size();) {
     const auto end = std::min(shown.body.find('\n', at), shown.body.size());
@@ -45,7 +45,7 @@ TEST_F(LineageTest, a_circle_ends_and_other_tenants_buckets_stay_closed) {
   ask({.method = "PUT", .target = "/theirs", .access_key = "OTHER"});
   ask({.method = "PUT", .target = "/theirs/secret", .body = "x", .access_key = "OTHER"});
   const net::Response shown = ask({.target = "/pail/a?orrery-lineage"});
-  EXPECT_THAT(shown.body, HasSubstr("theirs/secret  is not there"));
+  EXPECT_THAT(shown.body, HasSubstr("theirs/secret  does not exist"));
   EXPECT_LT(shown.body.size(), 1000u);
   EXPECT_EQ(ask({.target = "/pail/none?orrery-lineage"}).status, 404);
 }

@@ -1,4 +1,4 @@
-// Listings of objects, versions and uploads, and the removal of many objects at once.
+// Listings of objects, versions and uploads, and deletion of many objects in one request.
 #include <algorithm>
 
 #include "core/base/digest.h"
@@ -19,7 +19,7 @@ Answer<std::size_t> page_size(const Call& call, std::string_view parameter) {
   if (text.empty()) return kPageMax;
   const auto wanted = parse_integer(text);
   if (!wanted || *wanted < 0 || *wanted > 0x7fffffff) {
-    return refused("InvalidArgument", std::string(parameter) + " is no number of keys.");
+    return refused("InvalidArgument", std::string(parameter) + " is not a valid number of keys.");
   }
   return std::min(kPageMax, static_cast<std::size_t>(*wanted));
 }
@@ -33,7 +33,9 @@ struct Encoding {
 
 Answer<Encoding> encoding_of(const Call& call) {
   const std::string_view wanted = call.s3.parameter("encoding-type");
-  if (!wanted.empty() && wanted != "url") return refused("InvalidArgument", "No such encoding.");
+  if (!wanted.empty() && wanted != "url") {
+    return refused("InvalidArgument", "This encoding is not supported.");
+  }
   return Encoding{wanted == "url"};
 }
 
@@ -73,13 +75,15 @@ Answer<std::string> key_of_token(std::string_view token) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < token.size(); i += 2) {
     const auto byte = percent_decoded("%" + std::string(token.substr(i, 2)), false);
-    if (!byte) return refused("InvalidArgument", "The continuation token is not one of ours.");
+    if (!byte) {
+      return refused("InvalidArgument", "This server did not issue the continuation token.");
+    }
     bytes += byte->front();
   }
   return bytes;
 }
 
-// Where the second version of the listing begins.
+// Returns the key after which a version 2 listing begins.
 Answer<std::string> start_v2(const Call& call) {
   const std::string_view token = call.s3.parameter("continuation-token");
   if (!token.empty()) return key_of_token(token);
@@ -129,7 +133,7 @@ Answered list_objects(Call& call) {
   if (!page) return std::unexpected(page.error());
   s3::XmlElement root{"ListBucketResult"};
   add_text(root, "Name", call.s3.bucket);
-  // Clients decode the prefix in the second version of the listing only.
+  // Clients decode the prefix only in version 2 of the listing.
   add_text(root, "Prefix", second ? (*encoded)(request.prefix) : request.prefix);
   add_text(root, "MaxKeys", std::to_string(*most));
   if (!request.delimiter.empty()) add_text(root, "Delimiter", (*encoded)(request.delimiter));
@@ -303,7 +307,7 @@ Answered remove_objects(Call& call) {
   for (const s3::XmlElement& object : document->children) {
     if (object.name == "Object") remove_one(call, *bucket, object, quiet, root);
   }
-  // One sync for all of them, before any is acknowledged.
+  // One sync for all of them, before any removal is acknowledged.
   if (auto kept = call.store.metadata().flush(); !kept) return refused(kept.error());
   return xml_response(root);
 }

@@ -1,5 +1,5 @@
-// Listings of objects, versions and uploads, and the removal of many objects; the documents whole,
-// because a client reads every element of them.
+// Listings of objects, versions and uploads, and deletion of many objects. Whole documents are
+// compared, because a client reads every element of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ const std::string kX = "&quot;9dd4e461268c8034f5c8564e155c67a6&quot;";  // the M
 
 class ListCalls : public GatewayTest {
  protected:
-  // The body without declaration and namespace, with "NOW" for every moment of the fixture's clock.
+  // The body without declaration and namespace, with "NOW" for every time of the fixture's clock.
   static std::string plain(const net::Response& response) {
     EXPECT_EQ(response.content_type, "application/xml");
     std::string text = response.body;
@@ -116,7 +116,8 @@ TEST_F(ListCalls, versions_are_listed_and_removed) {
                 "</CommonPrefixes></ListVersionsResult>");
   const net::Response removed =
       ask({.method = "DELETE", .target = "/pail/a%20b?versionId=" + marker});
-  EXPECT_EQ(header(removed, "x-amz-delete-marker"), "true") << "it was one";
+  EXPECT_EQ(header(removed, "x-amz-delete-marker"), "true") << "the removed version was a delete "
+                                                               "marker";
   EXPECT_EQ(header(removed, "x-amz-version-id"), marker);
   EXPECT_EQ(get("/pail/a%20b").body, "x") << "it is the newest again";
 }
@@ -140,7 +141,7 @@ TEST_F(ListCalls, removals_are_reported_one_by_one) {
   EXPECT_EQ(
       remove("<Object><Key>a</Key><VersionId>" + marker + "</VersionId><ETag>z</ETag></Object>"),
       "<DeleteResult><Error><Key>a</Key><VersionId>" + marker +
-          "</VersionId><Code>NoSuchKey</Code><Message>There is no such key.</Message>"
+          "</VersionId><Code>NoSuchKey</Code><Message>The key does not exist.</Message>"
           "</Error></DeleteResult>");
   EXPECT_EQ(
       remove("<Object><Key>" + std::string(1025, 'k') + "</Key></Object>").find("KeyTooLong") ==
@@ -179,13 +180,13 @@ TEST_F(ListCalls, a_truncated_listing_says_where_to_continue) {
   EXPECT_THAT(get("/pail").body, HasSubstr("<Key>a b</Key>"));
   EXPECT_THAT(get("/pail").body, HasSubstr("<Owner>"));
   EXPECT_THAT(get("/pail?max-keys=1").body, Not(HasSubstr("<NextMarker>")))
-      << "the first version says it only with a delimiter";
+      << "version 1 reports it only with a delimiter";
   EXPECT_THAT(get("/pail?max-keys=5000").body, HasSubstr("<MaxKeys>1000</MaxKeys>"));
   for (const char* bad : {"max-keys=-1", "max-keys=x", "max-keys=2147483648", "encoding-type=json",
                           "list-type=2&continuation-token=zz"}) {
     EXPECT_EQ(code(get(std::string("/pail?") + bad)), "InvalidArgument") << bad;
   }
-  // Uploads that are open, page by page.
+  // Open uploads, page by page.
   const std::string one = begin_parts("/pail/u1");
   const std::string two = begin_parts("/pail/u2");
   const std::string again = begin_parts("/pail/u2");
@@ -202,7 +203,7 @@ TEST_F(ListCalls, a_truncated_listing_says_where_to_continue) {
   EXPECT_THAT(get("/pail?uploads&key-marker=u2").body, Not(HasSubstr("<UploadId>" + low)));
   EXPECT_EQ(ask({.method = "DELETE", .target = "/pail/u1?uploadId=" + one}).status, 204);
   EXPECT_THAT(get("/pail?uploads").body, Not(HasSubstr(one)));
-  // Versions: which is the newest, and which is a marker.
+  // Versions: which is the newest, and which is a delete marker.
   version_it("Enabled");
   const std::string id = header(put("/pail/c", "new"), "x-amz-version-id");
   ask({.method = "DELETE", .target = "/pail/c"});
@@ -215,7 +216,7 @@ TEST_F(ListCalls, a_truncated_listing_says_where_to_continue) {
   EXPECT_THAT(part, HasSubstr("<NextVersionIdMarker>"));
   EXPECT_EQ(code(get("/pail/c")), "NoSuchKey");
   const net::Response marker = get("/pail/c?versionId=" + between(versions, "<VersionId>", "</"));
-  EXPECT_EQ(marker.status, 405) << "a marker that is named";
+  EXPECT_EQ(marker.status, 405) << "a delete marker named by its id";
   EXPECT_EQ(header(marker, "x-amz-delete-marker"), "true");
   EXPECT_EQ(get("/pail/c?versionId=none").status, 404);
 }
@@ -230,7 +231,8 @@ TEST_F(ListCalls, many_objects_are_removed_in_one_call) {
   };
   const std::string gone = remove("<Object><Key>a</Key></Object><Object><Key>none</Key></Object>");
   EXPECT_THAT(gone, HasSubstr("<Deleted><Key>a</Key></Deleted>"));
-  EXPECT_THAT(gone, HasSubstr("<Deleted><Key>none</Key></Deleted>")) << "what is not there is gone";
+  EXPECT_THAT(gone, HasSubstr("<Deleted><Key>none</Key></Deleted>")) << "deleting a missing key "
+                                                                        "succeeds";
   EXPECT_EQ(metadata.pending(), 0u) << "durable before it is acknowledged";
   EXPECT_THAT(remove("<Quiet>true</Quiet><Object><Key>b</Key></Object>"),
               Not(HasSubstr("Deleted")));

@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr rows::TimeMs kRoundLeastMs = 100;
 constexpr rows::TimeMs kRoundMostMs = 60'000;
-constexpr int kRestShare = 19;  // so many times as long as a round took, nothing is done
+constexpr int kRestShare = 19;  // after a round the mover rests for this many times its duration
 
 bool has_rule(const storage::KeepRule& keep) {
   return keep.everything || keep.newest > 0 || keep.window > Seconds() || keep.milestones ||
@@ -56,8 +56,9 @@ Mover::~Mover() {
 }
 
 void Mover::round(const std::stop_token& stop) {
-  const auto tick = driver_.tick([&] { return stop.stop_requested(); });
-  if (!tick) return log_("the tiers could not be seen: " + tick.error().front().what);
+  // tick() has read the clock, so a clock that was set since the round began is in doubt by now.
+  const auto tick = driver_.tick([&] { return stop.stop_requested() || !options_.may(); });
+  if (!tick) return log_("the tiers could not be listed: " + tick.error().front().what);
   ++counts_.rounds;
   counts_.waiting = tick->items;
   counts_.bytes = places_.bytes_moved();
@@ -66,11 +67,11 @@ void Mover::round(const std::stop_token& stop) {
     if (done.action.kind == alert) {
       log_(done.action.item + ": " + done.action.why);
     } else if (!done.good && done.said == upkeep::kChangedMeanwhile) {
-      continue;  // the next look finds what it is now
+      continue;  // the next look will see the new state
     } else if (!done.good) {
       ++counts_.failed;
-      log_(fmt::format("{} of {} at {} failed: {}", word_of(done.action.kind), done.action.item,
-                       done.action.place, done.said));
+      log_(fmt::format("{} of {} on tier {} failed: {}", word_of(done.action.kind),
+                       done.action.item, done.action.place, done.said));
     } else {
       ++(done.action.kind == copy     ? counts_.copies
          : done.action.kind == verify ? counts_.verified
@@ -96,7 +97,7 @@ void Mover::run(const std::stop_token& stop) {
     const std::uint64_t before = counts_.copies + counts_.verified + counts_.removed;
     round(stop);
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
-    // While there is something to do one action leads to the next.
+    // While there is work, one action often makes the next one possible.
     const bool busy = counts_.copies + counts_.verified + counts_.removed > before;
     rest = busy ? std::chrono::milliseconds(kRoundLeastMs / 10)
                 : std::max(std::chrono::milliseconds(period), kRestShare * took);

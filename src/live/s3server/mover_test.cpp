@@ -35,7 +35,8 @@ TEST(MovePolicy, tiers_without_rules_keep_nothing) {
 
 class MoverTest : public GatewayTest {
  protected:
-  // The fixture's clock ticks whenever it is read: this thread and the mover's would race for it.
+  // The fixture's clock advances whenever it is read, so this thread and the mover's would race for
+  // it.
   MoverTest() {
     StoreSetting setting = store->setting();
     setting.now_ms = [this] { return clock.load(); };
@@ -90,7 +91,7 @@ TEST_F(MoverTest, objects_that_belong_elsewhere_move_and_each_step_is_counted) {
 
 TEST_F(MoverTest, a_failed_step_is_counted_logged_and_retried) {
   put_due("a", "bytes of a");
-  drives.back()->capacity = 0;  // the cold one
+  drives.back()->capacity = 0;  // the drive of the cold tier
   const Mover mover(*store, {.day_ms = 1000}, log());
   ASSERT_TRUE(soon([&] { return mover.counts().failed >= 1; }));
   EXPECT_THAT(logged(), HasSubstr("copy of pail/a@null at cold failed: "));
@@ -117,7 +118,7 @@ TEST_F(MoverTest, a_mover_that_may_not_work_waits) {
   ASSERT_TRUE(soon([&] { return mover.counts().removed == 1; }));
 }
 
-// A hundredth of a day apart, a tenth of a second at the least and a minute at the most.
+// A hundredth of a day apart, but at least a tenth of a second and at most a minute.
 TEST_F(MoverTest, a_mover_rests_between_rounds) {
   const auto rounds_in = [&](TimeMs day_ms, std::chrono::milliseconds time) {
     const Mover mover(*store, {.day_ms = day_ms}, log());
@@ -146,7 +147,8 @@ TEST_F(MoverTest, a_checkpoint_moves_as_a_whole) {
     return tier_of(*store->find("pail", "c/0", std::nullopt)) == "cold" &&
            tier_of(*store->find("pail", "c/1", std::nullopt)) == "cold";
   })) << logged();
-  EXPECT_EQ(tier_of(*store->find("pail", "d", std::nullopt)), "hot") << "the newest stays near";
+  EXPECT_EQ(tier_of(*store->find("pail", "d", std::nullopt)), "hot") << "the newest stays in the "
+                                                                        "hot tier";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Uploads in parts: begun, listed, completed, aborted. The parts themselves come by upload.cpp.
+// Multipart uploads: begun, listed, completed, aborted. upload.cpp receives the parts themselves.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Answer<std::vector<ChosenPart>> chosen_parts(const Call& call, const std::string
     if (!chosen.empty() && chosen.back().number > static_cast<std::uint64_t>(*number)) {
       return refused("InvalidPartOrder");
     }
-    // A part that was sent twice may be named twice: the later counts.
+    // A part that was sent twice may be listed twice; the later entry counts.
     if (!chosen.empty() && chosen.back().number == static_cast<std::uint64_t>(*number)) {
       chosen.pop_back();
     }
@@ -62,8 +62,8 @@ Answer<std::vector<Extent>> extents_of(const std::vector<ChosenPart>& chosen,
   return extents;
 }
 
-// The MD5 of the parts' MD5s and their number, as S3 has it; of a part without one, the digits of
-// its ETag.
+// The MD5 of the parts' MD5s and the number of parts, as in S3. For a part without an MD5, the
+// digits of its ETag are used.
 std::string joined_etag(const std::vector<Extent>& extents) {
   std::string all;
   for (const Extent& extent : extents) {
@@ -100,7 +100,7 @@ Answer<Checksum> sum_wish_of(const Call& call) {
   const std::string_view algorithm = call.header("x-amz-checksum-algorithm");
   if (algorithm.empty()) return wish;
   const auto kind = sum_kind_of(algorithm);
-  if (!kind) return refused("InvalidRequest", "There is no such checksum algorithm.");
+  if (!kind) return refused("InvalidRequest", "This checksum algorithm is not supported.");
   wish.algorithm = name_of(*kind);
   wish.kind = call.header("x-amz-checksum-type");
   if (wish.kind.empty()) wish.kind = *kind == SumKind::crc64nvme ? "FULL_OBJECT" : "COMPOSITE";
@@ -194,11 +194,13 @@ Answered list_parts(Call& call) {
 Answered complete_upload(Call& call) {
   const auto bucket = allowed_bucket(call, Need::write);
   if (!bucket) return std::unexpected(bucket.error());
-  const auto upload = call.store.upload(call.s3.bucket, call.s3.key, call.s3.parameter("uploadId"));
+  const std::string_view id = call.s3.parameter("uploadId");
+  const auto upload = call.store.upload(call.s3.bucket, call.s3.key, id);
   if (!upload) {
-    // Sent again by a client that did not hear the answer.
+    // The client repeats the request because it did not receive the answer. An object that was put
+    // in one piece has no id.
     const auto made = call.store.find(call.s3.bucket, call.s3.key, std::nullopt);
-    const bool again = made && made->upload == call.s3.parameter("uploadId");
+    const bool again = made && !id.empty() && made->upload == id;
     return again ? Answered(completed(call, *made)) : std::unexpected(upload.error());
   }
   const auto chosen = chosen_parts(call, upload->draft.checksum.algorithm);

@@ -1,4 +1,4 @@
-// Uploads in parts: parts, their numbers and checksums, completion, and the documents.
+// Multipart uploads: parts, their numbers and checksums, completion, and the documents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ const std::string kX = "&quot;9dd4e461268c8034f5c8564e155c67a6&quot;";  // the M
 
 class MultipartCalls : public GatewayTest {
  protected:
-  // The body without declaration and namespace, with "NOW" for every moment of the fixture's clock.
+  // The body without declaration and namespace, with "NOW" for every time of the fixture's clock.
   static std::string plain(const net::Response& response) {
     EXPECT_EQ(response.content_type, "application/xml");
     std::string text = response.body;
@@ -86,7 +86,8 @@ TEST_F(MultipartCalls, every_document_of_an_upload_is_complete) {
            .target = "/pail/a%20b?uploadId=" + id,
            .body = "<CompleteMultipartUpload><Part><PartNumber>5</PartNumber><ETag>"
                    "9dd4e461268c8034f5c8564e155c67a6</ETag></Part></CompleteMultipartUpload>"});
-  // By hand: the MD5 of the 16 bytes of the part's MD5, and the CRC32 of the four of its CRC32.
+  // Computed separately: the MD5 of the 16 bytes of the part's MD5, and the CRC32 of the four bytes
+  // of its CRC32.
   const std::string etag = "&quot;" + to_hex(s3::md5(s3::md5("x"))) + "-1&quot;";
   s3::Summer summer(s3::SumKind::crc32);
   summer.add("\x8c\xdc\x16\x83");
@@ -96,7 +97,7 @@ TEST_F(MultipartCalls, every_document_of_an_upload_is_complete) {
                 etag + "</ETag><ChecksumCRC32>" + to_base64(summer.finish()) +
                 "-1</ChecksumCRC32><ChecksumType>COMPOSITE</ChecksumType>"
                 "</CompleteMultipartUploadResult>");
-  // A client that got no answer sends it again; another upload id is unknown.
+  // A client that got no answer repeats the request; another upload id is unknown.
   EXPECT_EQ(complete("/pail/a%20b", id, {{5, "x"}}).status, 200);
   EXPECT_EQ(code(complete("/pail/a%20b", "0123", {{5, "x"}})), "NoSuchUpload");
   EXPECT_EQ(
@@ -152,7 +153,7 @@ TEST_F(MultipartCalls, parts_are_chosen_joined_and_checked) {
   EXPECT_EQ(shown.length, large.size() + 4);
   EXPECT_EQ(header(shown, "x-amz-storage-class"), "GLACIER");
   ASSERT_TRUE(store->collect());  // the part that was not chosen
-  EXPECT_EQ(drives[3]->files().size(), 2u) << "its bytes lie in the tier of the upload";
+  EXPECT_EQ(drives[3]->files().size(), 2u) << "its bytes are in the tier of the upload";
   const net::Response last = get("/pail/k?partNumber=2");
   EXPECT_EQ(last.status, 206);
   EXPECT_EQ(last.body, "tail");
@@ -173,13 +174,27 @@ TEST_F(MultipartCalls, a_completion_keeps_to_its_condition) {
     const std::string etag = header(put_part("/pail/k", id, "1", "x"), "ETag");
     return complete("/pail/k", id, {{1, etag}}, condition);
   };
-  EXPECT_EQ(code(finish({{"If-Match", "*"}})), "NoSuchKey") << "there is none yet";
+  EXPECT_EQ(code(finish({{"If-Match", "*"}})), "NoSuchKey") << "no object exists yet";
   EXPECT_EQ(finish({{"If-None-Match", "*"}}).status, 200);
   const std::string etag = header(head("/pail/k"), "ETag");
   EXPECT_EQ(finish({{"If-None-Match", "*"}}).status, 412);
   EXPECT_EQ(finish({{"If-Match", "\"0123\""}}).status, 412);
-  EXPECT_EQ(header(head("/pail/k"), "ETag"), etag) << "it is as it was";
+  EXPECT_EQ(header(head("/pail/k"), "ETag"), etag) << "the object is unchanged";
   EXPECT_EQ(finish({{"If-Match", etag}}).status, 200);
+}
+
+// An object that was put in one piece has no id either: its ETag is not for those who may only put.
+TEST_F(MultipartCalls, a_completion_without_an_id_reveals_no_object) {
+  put("/pail/k", "x");
+  for (const char* key : {"/pail/k?uploadId=", "/pail/none?uploadId=", "/pail/k?uploadId"}) {
+    const net::Response answer =
+        ask({.method = "POST",
+             .target = key,
+             .body = "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>e</ETag>"
+                     "</Part></CompleteMultipartUpload>"});
+    EXPECT_EQ(code(answer), "NoSuchUpload") << key;
+    EXPECT_THAT(answer.body, Not(HasSubstr("9dd4e461268c8034f5c8564e155c67a6"))) << key;
+  }
 }
 
 TEST_F(MultipartCalls, checksums_of_parts_make_the_checksum_of_the_object) {
@@ -216,7 +231,7 @@ TEST_F(MultipartCalls, checksums_of_parts_make_the_checksum_of_the_object) {
       header(head("/pail/full", {{"x-amz-checksum-mode", "ENABLED"}}), "x-amz-checksum-crc32"),
       whole);
   EXPECT_EQ(header(head("/pail/full"), "x-amz-checksum-crc32"), "");
-  // What the completion claims of the whole, and of a part, must be so.
+  // What the completion claims about the object and about a part must be true.
   const std::string id = begin_parts(
       "/pail/c", {{"x-amz-checksum-algorithm", "CRC32"}, {"x-amz-checksum-type", "FULL_OBJECT"}});
   const std::string etag = header(put_part("/pail/c", id, "1", "tail"), "ETag");
@@ -231,9 +246,9 @@ TEST_F(MultipartCalls, checksums_of_parts_make_the_checksum_of_the_object) {
       "InvalidPart");
   EXPECT_EQ(code(put_part("/pail/c", id, "2", "x", {{"x-amz-checksum-sha1", "AAAA"}})),
             "InvalidRequest")
-      << "it was begun with another";
+      << "the upload was started with another algorithm";
   EXPECT_EQ(complete("/pail/c", id, {{1, etag}}).status, 200);
-  // An object in one piece.
+  // An object put in one piece.
   const std::string right = to_base64(sum(s3::SumKind::crc32, "x"));
   EXPECT_EQ(header(put("/pail/d", "x", {{"x-amz-checksum-crc32", right}}), "x-amz-checksum-crc32"),
             right);
@@ -284,7 +299,7 @@ TEST_F(MultipartCalls, each_part_is_a_range_of_the_object) {
   const std::string two = header(put_part("/pail/s", small, "1", "ab"), "ETag");
   const std::string three = header(put_part("/pail/s", small, "2", "abc"), "ETag");
   EXPECT_EQ(code(complete("/pail/s", small, {{1, two}, {2, three}})), "EntityTooSmall");
-  EXPECT_EQ(complete("/pail/s", small, {{1, two}}).status, 200) << "the last may be small";
+  EXPECT_EQ(complete("/pail/s", small, {{1, two}}).status, 200) << "the last part may be small";
 }
 
 TEST_F(MultipartCalls, a_completion_returns_the_version_if_versioning_is_on) {

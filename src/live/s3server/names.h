@@ -1,5 +1,5 @@
-// The protocol speaks in the store's words (Bucket, Version, Blob, Answer, refused): this room is
-// the one in front of the store, and no other room takes another's names like this.
+// The protocol uses the names of the store's types (Bucket, Version, Blob, Answer, refused). This
+// room directly serves the store, and no other room imports another's names like this.
 #pragma once
 
 #include "live/drives/drive.h"

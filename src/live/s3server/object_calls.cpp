@@ -11,7 +11,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::size_t kTagsMax = 10;
-constexpr std::uint64_t kHeldBytes = 64u << 10;  // an answer up to this is sent in one piece
+constexpr std::uint64_t kHeldBytes = 64u << 10;  // an answer up to this size is sent in one piece
 constexpr std::string_view kOverrides[] = {"cache-control",    "content-disposition",
                                            "content-encoding", "content-language",
                                            "content-type",     "expires"};
@@ -29,7 +29,7 @@ bool matches(std::string_view wanted, const Version& version) {
   });
 }
 
-// RFC 9110, 13.2.2: ETags go before dates.
+// RFC 9110, 13.2.2: conditions on ETags take precedence over dates.
 Answer<void> check_read_conditions(const net::Request& raw, const Version& version) {
   const std::string_view match = raw.header("If-Match");
   const std::string_view none_match = raw.header("If-None-Match");
@@ -53,7 +53,7 @@ Answer<void> check_read_conditions(const net::Request& raw, const Version& versi
   return {};
 }
 
-// One range of bytes; what cannot be understood is no range, as RFC 9110 has it.
+// Parses one range of bytes; a malformed range is ignored, as RFC 9110 requires.
 Answer<ByteRange> range_of(std::string_view text, std::uint64_t size) {
   const ByteRange whole{0, size, false};
   if (!text.starts_with("bytes=") || text.find(',') != text.npos) return whole;
@@ -80,13 +80,13 @@ Answer<ByteRange> range_of(std::string_view text, std::uint64_t size) {
   return ByteRange{begin, end - begin, true};
 }
 
-// GET of one part of a multipart object.
+// Returns the range of one part of a multipart object.
 Answer<ByteRange> part_range(const Version& version, std::string_view number) {
   const auto part = parse_integer(number);
   const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, version.extents.size()));
   if (!part || *part < 1 || *part > 10000)
-    return refused("InvalidArgument", "No such part number.");
-  if (*part > count) return refused("InvalidPart", "The object has not so many parts.");
+    return refused("InvalidArgument", "The part number is invalid.");
+  if (*part > count) return refused("InvalidPart", "The object has fewer parts than that.");
   ByteRange range{0, version.size, version.multipart};
   if (!version.multipart) return range;
   for (std::int64_t i = 0; i + 1 < *part; ++i) {
@@ -101,14 +101,14 @@ Answer<void> override_headers(const Call& call, net::HeaderList& headers) {
     const std::string parameter = "response-" + std::string(name);
     if (!call.s3.has(parameter)) continue;
     if (!call.who.tenant)
-      return refused("InvalidRequest", "Only signed requests may override headers.");
+      return refused("InvalidRequest", "Only signed requests may override response headers.");
     std::erase_if(headers, [&](const auto& header) { return lowered(header.first) == name; });
     headers.emplace_back(name, std::string(call.s3.parameter(parameter)));
   }
   return {};
 }
 
-// A marker has no object; what is said of it depends on whether it was named.
+// A delete marker is not an object. The error depends on whether the request named its version.
 Answer<void> check_is_object(const Call& call, const Version& version) {
   if (!version.marker) return {};
   const bool named = call.s3.version_id().has_value();
@@ -118,7 +118,8 @@ Answer<void> check_is_object(const Call& call, const Version& version) {
               {{"x-amz-delete-marker", "true"}, {"x-amz-version-id", version.id}}});
 }
 
-// Tags and locks are shown to those who may ask for them too (API reference, GetObject).
+// Tags and locks are shown only to callers who may also request them directly (API reference,
+// GetObject).
 void hide_headers(const Call& call, const Bucket& bucket, const Version& version,
                   net::HeaderList& headers) {
   const auto hide = [&](bool there, std::string_view action, std::string_view name) {
@@ -195,7 +196,7 @@ Answered head_object(Call& call) {
 
 namespace {
 
-// What is read of a slow tier is remembered: it may be brought nearer.
+// Reads of a slow tier are recorded, because such objects may be promoted to the fast tier.
 void count_read(Call& call, const Version& version, std::uint64_t bytes) {
   const std::string tier = tier_of(version);
   const bool slow = tier_of_class(version.storage_class) != "hot";
@@ -226,7 +227,7 @@ Answered read_found(Call& call, Found& found) {
     response.length.reset();
     return response;
   }
-  // What cannot be read at all is said before the answer has begun, and with its own word.
+  // If nothing can be read at all, this is reported with its own error before the answer begins.
   char first = 0;
   if (const auto got = reader->read(range.begin, {&first, 1}); !got) return refused(got.error());
   response.source = [reader, range](std::uint64_t offset,
@@ -253,7 +254,7 @@ Answered get_object(Call& call) {
 }
 
 Answered remove_object(Call& call) {
-  // A version that is named is gone for good: that is its owner's to do.
+  // Removing a named version is permanent, so only the owner may do it.
   const auto bucket = allowed_bucket(call, call.s3.has("versionId") ? Need::own : Need::write);
   if (!bucket) return std::unexpected(bucket.error());
   const Removal removal{.version_id = call.s3.version_id(),
@@ -273,7 +274,7 @@ Answered remove_object(Call& call) {
 
 namespace {
 
-// A version for its owner's eyes, not a marker.
+// Returns the version for its owner, unless it is a delete marker.
 Answer<Version> owned_version(Call& call) {
   const auto bucket = allowed_bucket(call, Need::own);
   if (!bucket) return std::unexpected(bucket.error());
@@ -343,8 +344,8 @@ Answered get_object_acl(Call& call) {
 
 Answered put_object_acl(Call& call) {
   const std::string acl(call.header("x-amz-acl"));
-  if (acl.empty()) return refused("NotImplemented", "Only canned ACLs are kept.");
-  if (!is_canned_acl(acl)) return refused("InvalidArgument", "No such canned ACL.");
+  if (acl.empty()) return refused("NotImplemented", "Only canned ACLs are supported.");
+  if (!is_canned_acl(acl)) return refused("InvalidArgument", "This canned ACL does not exist.");
   return change_owned(
       call,
       [&](const Bucket&, Version& version) -> Answer<void> {
@@ -382,7 +383,8 @@ Answered put_retention(Call& call) {
       [&](const Bucket&, Version& version) -> Answer<void> {
         const Retention& now = version.retention;
         const bool runs = !now.mode.empty() && now.until_ms > call.store.now_ms();
-        // It may be made longer and stricter by anyone, shorter or laxer only under governance.
+        // Retention may always be extended or made stricter. It may be shortened or relaxed only in
+        // governance mode.
         const bool weaker = *until < now.until_ms ||
                             (now.mode == "COMPLIANCE" && mode != now.mode) ||
                             (now.mode == "GOVERNANCE" && mode != now.mode);

@@ -19,7 +19,7 @@ using testing::Not;
 
 class ObjectCalls : public GatewayTest {
  protected:
-  // The status of a read of "/pail/k" under these conditions.
+  // Returns the status of a read of "/pail/k" under these conditions.
   int read(HeaderList headers) { return get("/pail/k", std::move(headers)).status; }
 };
 
@@ -30,7 +30,7 @@ class ReadConditions : public ObjectCalls {
     bare = etag.substr(1, etag.size() - 2);
     made = store->find("pail", "k", std::nullopt).value().modified_ms;
   }
-  // The second in which the object was made, plus `seconds`.
+  // The second in which the object was created, plus `seconds`.
   std::string at(int seconds) const { return http_time(made / 1000 * 1000 + seconds * 1000LL); }
 
   std::string etag;
@@ -45,7 +45,7 @@ TEST_F(ReadConditions, dates_are_compared_to_the_second) {
   EXPECT_EQ(read({{"If-Modified-Since", at(0)}}), 304);
   EXPECT_EQ(read({{"If-Modified-Since", at(1)}}), 304);
   EXPECT_EQ(read({{"If-Modified-Since", at(-1)}}), 200);
-  EXPECT_EQ(read({{"If-Modified-Since", "yesterday"}}), 200) << "that is no moment";
+  EXPECT_EQ(read({{"If-Modified-Since", "yesterday"}}), 200) << "this is not a valid date";
   EXPECT_EQ(read({{"If-Unmodified-Since", "yesterday"}}), 200);
 }
 
@@ -83,7 +83,7 @@ TEST_F(ReadConditions, writes_and_removals_are_conditional_too) {
 
 TEST_F(ObjectCalls, a_part_is_read_by_its_number) {
   put("/pail/k", "bytes");
-  EXPECT_EQ(get("/pail/k?partNumber=1").status, 200) << "all of it, for it has no parts";
+  EXPECT_EQ(get("/pail/k?partNumber=1").status, 200) << "the whole object, because it has no parts";
   EXPECT_EQ(get("/pail/k?partNumber=1").body, "bytes");
   EXPECT_EQ(header(get("/pail/k?partNumber=1"), "x-amz-mp-parts-count"), "");
   EXPECT_EQ(code(get("/pail/k?partNumber=2")), "InvalidPart");
@@ -143,14 +143,14 @@ TEST_F(ObjectCalls, answers_above_64_kib_are_streamed) {
   EXPECT_EQ(two.source(65'537, got), 0u);
   EXPECT_EQ(two.source(70'000, got), 0u);
   const net::Response middle = get("/pail/more", {{"Range", "bytes=0-65535"}});
-  EXPECT_EQ(middle.body, most) << "of a stretch it is the stretch that counts";
+  EXPECT_EQ(middle.body, most) << "for a range, only the range counts";
   put("/pail/long", std::string(30, 'a') + std::string(70'000, 'b') + "cc");
   const net::Response stretch = get("/pail/long", {{"Range", "bytes=29-70029"}});
   EXPECT_EQ(stretch.length, 70'001u);
   ASSERT_TRUE(stretch.source);
   EXPECT_EQ(stretch.source(0, got), 10u);
   EXPECT_EQ(got, "abbbbbbbbb");
-  EXPECT_EQ(stretch.source(69'999, got), 2u) << "it ends before the object does";
+  EXPECT_EQ(stretch.source(69'999, got), 2u) << "the range ends before the object";
   EXPECT_EQ(got.substr(0, 2), "bb");
 }
 
@@ -270,11 +270,11 @@ TEST_F(ObjectCalls, retention_can_be_repeated_and_extended_but_not_shortened) {
         .status;
   };
   EXPECT_EQ(lock("GOVERNANCE", "2024-01-02T00:00:00Z"), 200);
-  EXPECT_EQ(lock("GOVERNANCE", "2024-01-02T00:00:00Z"), 200) << "as it is";
+  EXPECT_EQ(lock("GOVERNANCE", "2024-01-02T00:00:00Z"), 200) << "unchanged";
   EXPECT_EQ(lock("GOVERNANCE", "2024-01-01T00:00:00Z"), 403);
   EXPECT_EQ(lock("COMPLIANCE", "2024-01-02T00:00:00Z"), 403);
   EXPECT_EQ(lock("COMPLIANCE", "2024-01-02T00:00:00Z", true), 200);
-  EXPECT_EQ(lock("COMPLIANCE", "2024-01-02T00:00:00Z"), 200) << "as it is";
+  EXPECT_EQ(lock("COMPLIANCE", "2024-01-02T00:00:00Z"), 200) << "unchanged";
   EXPECT_EQ(lock("COMPLIANCE", "2024-01-03T00:00:00Z"), 200);
   EXPECT_EQ(lock("COMPLIANCE", "2024-01-02T00:00:00Z", true), 403);
   EXPECT_EQ(lock("GOVERNANCE", "2024-01-04T00:00:00Z", true), 403);
@@ -334,15 +334,15 @@ TEST_F(ObjectCalls, retention_holds_until_its_date) {
                                   : HeaderList{}})
         .status;
   };
-  EXPECT_EQ(retain("GOVERNANCE", *until + 1000, false), 200) << "longer: by anyone";
-  EXPECT_EQ(retain("GOVERNANCE", *until, false), 403) << "shorter: not so";
+  EXPECT_EQ(retain("GOVERNANCE", *until + 1000, false), 200) << "a longer period is always allowed";
+  EXPECT_EQ(retain("GOVERNANCE", *until, false), 403) << "a shorter period is refused";
   EXPECT_EQ(retain("GOVERNANCE", *until, true), 200);
   EXPECT_EQ(retain("COMPLIANCE", now + 100'000, true), 200);
   EXPECT_EQ(retain("COMPLIANCE", now + 1000, true), 403) << "compliance is never shortened";
-  EXPECT_EQ(retain("GOVERNANCE", now + 200'000, true), 403) << "nor made laxer";
+  EXPECT_EQ(retain("GOVERNANCE", now + 200'000, true), 403) << "compliance is never relaxed";
   EXPECT_EQ(remove(true), 403);
   now += 200'000;
-  EXPECT_EQ(retain("GOVERNANCE", now + 100'000, false), 200) << "it is over";
+  EXPECT_EQ(retain("GOVERNANCE", now + 100'000, false), 200) << "the retention has expired";
   EXPECT_EQ(remove(true), 204);
 }
 

@@ -1,4 +1,4 @@
-// An object's headers both ways: what an upload says of it, and what GET and HEAD show.
+// An object's headers in both directions: those of an upload, and those of GET and HEAD.
 #include <algorithm>
 #include <array>
 
@@ -13,10 +13,10 @@ constexpr std::array<std::string_view, 6> kKept = {"Cache-Control",    "Content-
                                                    "Content-Encoding", "Content-Language",
                                                    "Content-Type",     "Expires"};
 constexpr std::string_view kMeta = "x-amz-meta-";
-constexpr std::size_t kMetaBytesMax = 2048;  // S3's limit on names and values together
+constexpr std::size_t kMetaBytesMax = 2048;  // S3's limit for names and values together
 constexpr std::size_t kHeaderTagsMax = 10;
 
-// The encoding of the transfer is not the object's.
+// The encoding of the transfer does not belong to the object, so it is removed.
 std::string without_chunks(std::string_view encodings) {
   std::string out;
   for (const std::string_view one : split(encodings, ',')) {
@@ -35,10 +35,12 @@ Answer<void> read_kept(const Call& call, Version& to) {
       to.user.emplace_back(name.substr(kMeta.size()), std::string(trimmed(value)));
     }
     if (name.starts_with("x-amz-grant-")) {
-      return refused("NotImplemented", "Grants to single users are not kept; use a canned ACL.");
+      return refused("NotImplemented",
+                     "Grants to individual users are not supported; use a canned ACL.");
     }
     if (name.starts_with("x-amz-server-side-encryption")) {
-      return refused("NotImplemented", "Encryption is the store's matter, not a request's.");
+      return refused("NotImplemented",
+                     "The store decides about encryption; a request cannot ask for it.");
     }
   }
   if (meta_bytes > kMetaBytesMax) return refused("MetadataTooLarge");
@@ -57,7 +59,7 @@ Answer<void> read_lock(const Call& call, const Bucket& bucket, Version& to) {
   const bool any = !mode.empty() || !until.empty() || !hold.empty();
   if (any && !bucket.locks) return refused("InvalidRequest", "The bucket has no object lock.");
   if (mode.empty() != until.empty())
-    return refused("InvalidArgument", "Mode and date go together.");
+    return refused("InvalidArgument", "The mode and the retain-until date must be given together.");
   if (!hold.empty() && hold != "ON" && hold != "OFF") return refused("InvalidArgument");
   to.legal_hold = hold == "ON";
   const TimeMs now = call.store.now_ms();
@@ -65,7 +67,7 @@ Answer<void> read_lock(const Call& call, const Bucket& bucket, Version& to) {
     const auto moment = moment_of_iso(until);
     if ((mode != "GOVERNANCE" && mode != "COMPLIANCE") || !moment)
       return refused("InvalidArgument");
-    if (*moment <= now) return refused("InvalidArgument", "The date must lie in the future.");
+    if (*moment <= now) return refused("InvalidArgument", "The date must be in the future.");
     to.retention = {mode, *moment};
   } else if (!bucket.lock_mode.empty()) {
     const auto days = static_cast<TimeMs>(bucket.lock_days + 365 * bucket.lock_years);
@@ -94,7 +96,7 @@ Answer<Version> draft_of(Call& call, const Bucket& bucket) {
   if (!tier || !call.store.has_tier(*tier)) return refused("InvalidStorageClass");
   draft.acl = call.header("x-amz-acl");
   if (!draft.acl.empty() && !is_canned_acl(draft.acl)) {
-    return refused("InvalidArgument", "No such canned ACL.");
+    return refused("InvalidArgument", "This canned ACL does not exist.");
   }
   if (const std::string_view tagging = call.header("x-amz-tagging"); !tagging.empty()) {
     auto tags = tags_of_query(tagging);
@@ -133,15 +135,16 @@ net::HeaderList headers_of(const Version& version, bool with_checksum) {
 namespace {
 
 Answer<HeaderList> checked_tags(HeaderList tags, std::size_t most) {
-  if (tags.size() > most) return refused("InvalidTag", "There are too many tags.");
+  if (tags.size() > most) return refused("InvalidTag", "The request has too many tags.");
   std::ranges::sort(tags);
   for (std::size_t i = 0; i < tags.size(); ++i) {
     const auto& [name, value] = tags[i];
     if (name.empty() || name.size() > 128 || value.size() > 256) {
-      return refused("InvalidTag", "A tag's key has 1 to 128 bytes, its value up to 256.");
+      return refused("InvalidTag",
+                     "The key of a tag has 1 to 128 bytes, and its value has up to 256.");
     }
     for (std::size_t k = 0; k < i; ++k) {
-      if (tags[k].first == name) return refused("InvalidTag", "A tag's key is there twice.");
+      if (tags[k].first == name) return refused("InvalidTag", "The same tag key appears twice.");
     }
   }
   return tags;

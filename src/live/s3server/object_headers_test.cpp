@@ -40,7 +40,7 @@ TEST_F(ObjectHeaders, an_object_keeps_its_headers) {
   ASSERT_EQ(made.status, 200) << made.body;
   const net::Response shown = head("/pail/k");
   EXPECT_EQ(header(shown, "Content-Type"), "text/css");
-  EXPECT_EQ(header(shown, "Content-Encoding"), "gzip") << "how it was sent is not what it is";
+  EXPECT_EQ(header(shown, "Content-Encoding"), "gzip") << "the transfer encoding is not stored";
   EXPECT_EQ(header(shown, "Cache-Control"), "no-cache");
   EXPECT_EQ(header(shown, "x-amz-meta-who"), "me");
   EXPECT_EQ(header(shown, "x-amz-tagging-count"), "2");
@@ -69,7 +69,7 @@ TEST_F(ObjectHeaders, an_object_keeps_its_headers) {
   for (int i = 1; i < 11; ++i) eleven += "&k" + std::to_string(i) + "=v";
   EXPECT_EQ(tagged(eleven), "InvalidTag");
   EXPECT_EQ(refused_as({{"x-amz-storage-class", "STANDARD_IA"}}), "InvalidStorageClass")
-      << "there is no such tier here";
+      << "the store has no such tier";
   EXPECT_EQ(refused_as({{"x-amz-storage-class", "GLACIER"}}), "kept");
   EXPECT_EQ(header(head("/pail/l"), "x-amz-storage-class"), "GLACIER");
   EXPECT_EQ(refused_as({{"x-amz-storage-class", "STANDARD"}}), "kept");
@@ -89,7 +89,7 @@ TEST_F(ObjectHeaders, user_metadata_have_up_to_2048_bytes) {
                      {{"x-amz-meta-a", std::string(1023, 'v')},
                       {"x-amz-meta-b", std::string(1023, 'v')}})),
             "taken")
-      << "1 + 1,023 twice";
+      << "1 + 1,023 bytes, twice";
   EXPECT_EQ(fate(put("/pail/k", "x",
                      {{"x-amz-meta-a", std::string(1023, 'v')},
                       {"x-amz-meta-b", std::string(1024, 'v')}})),

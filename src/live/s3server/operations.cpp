@@ -1,5 +1,5 @@
-// The operations of the protocol: one table, from which a request's handler and its action in
-// policies are taken.
+// The operations of the protocol: one table that gives the handler of a request and its action in
+// policies.
 #include <algorithm>
 #include <array>
 
@@ -66,7 +66,7 @@ constexpr auto kOperations = std::to_array<Operation>({
     {"POST", Level::object, "uploadId", complete_upload, "s3:PutObject"},
 });
 
-// Parameters that name an operation of their own, ours or not.
+// Parameters that name an operation of their own, whether or not this server implements it.
 constexpr auto kSubresources = std::to_array<std::string_view>({"accelerate",
                                                                 "acl",
                                                                 "analytics",

@@ -1,6 +1,6 @@
-// What holds for every operation of the protocol: it is refused if the bucket or key does not exist
-// or the caller may not do it, a policy names it by its action, and a fault of the metadata at any
-// call is returned and changes nothing.
+// What holds for every operation of the protocol. It is refused if the bucket or key does not exist
+// or the caller has no right to it, a policy names it by its action, and a fault of the metadata at
+// any call is returned and changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::Not;
 
 struct Asking {
   const char* method;
-  const char* target;  // $ID is that of an open upload of pail/open, $ETAG of its part
+  const char* target;  // $ID is the id of an open upload of pail/open, $ETAG that of its part
   const char* action;
   int status;
   const char* body = "";
@@ -171,7 +171,7 @@ class World final : public GatewayTest {
   std::string etag;
 };
 
-// A fresh world after each operation that changes it, and the same one for those that read.
+// A new world after each operation that changes it, and the same one for operations that only read.
 class Worlds {
  public:
   World& next(const Asking& asking) {
@@ -261,7 +261,7 @@ TEST(Operations, refuse_a_document_of_another_kind) {
   }
 }
 
-// A fault at each call in turn: it is returned as what it is, and the same request succeeds later.
+// A fault at each call in turn is returned unchanged, and the same request succeeds later.
 TEST(Operations, return_a_fault_of_the_rows_at_every_call) {
   Worlds worlds;
   for (const Asking& asking : askings()) {
@@ -287,9 +287,10 @@ TEST(Operations, return_a_fault_of_the_rows_at_every_call) {
       EXPECT_TRUE(returned || answer.status == asking.status)
           << named(asking) << " call " << call << ": " << answer.status << answer.body;
     }
-    EXPECT_GE(struck, 2) << named(asking) << " looks at who asks and at the bucket";
+    EXPECT_GE(struck, 2) << named(asking) << " reads the caller and the bucket";
     EXPECT_LT(struck, 60) << named(asking);
-    // The early look at what an upload would replace, two rows, may fail: the commit looks again.
+    // The early check of what an upload would replace reads two rows and may fail: the commit
+    // checks again.
     EXPECT_LE(missed, std::string_view(asking.target) == "/pail/fresh" ? 2 : 0) << named(asking);
   }
 }
@@ -307,7 +308,8 @@ TEST(Operations, that_do_not_exist_are_refused) {
   EXPECT_EQ(status("GET", "/pail?website"), 501);
   EXPECT_EQ(status("GET", "/pail/k?torrent"), 501);
   EXPECT_EQ(status("DELETE", "/pail?versioning"), 501);
-  EXPECT_EQ(status("GET", "/pail/k?versioning"), 501) << "of a bucket, not of an object";
+  EXPECT_EQ(status("GET", "/pail/k?versioning"), 501) << "an operation on a bucket, not on an "
+                                                         "object";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 4096;
 constexpr std::size_t kTrailerBytesMax = 16384;
-// Below these a second thread costs more than it brings.
+// Below these sizes a second thread costs more than it gains.
 constexpr std::uint64_t kLaneBodyBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kLanePieceBytes = std::size_t{32} << 10;
 
@@ -20,13 +20,14 @@ bool is_hex_digest(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
 }
 
-// The one checksum that the headers name: with its value, or as what the trailer will hold.
+// Reads the one checksum that the headers name: with its value, or as the one that the trailer will
+// hold.
 Answer<void> read_sum(const net::Request& raw, PayloadPlan& plan) {
   const auto name_sum = [&](std::string_view name) -> Answer<void> {
     const auto kind = sum_kind_of(name);
-    if (!kind) return refused("InvalidRequest", "There is no such checksum algorithm.");
+    if (!kind) return refused("InvalidRequest", "This checksum algorithm is not supported.");
     if (plan.sum && plan.sum != kind) {
-      return refused("InvalidRequest", "Expecting a single x-amz-checksum- header.");
+      return refused("InvalidRequest", "The request must have exactly one x-amz-checksum- header.");
     }
     plan.sum = kind;
     return {};
@@ -40,7 +41,7 @@ Answer<void> read_sum(const net::Request& raw, PayloadPlan& plan) {
     if (auto good = name_sum(which); !good) return good;
     plan.sum_value = value;
     if (!from_base64(value) || value.empty()) {
-      return refused("InvalidRequest", "Value for " + name + " header is invalid.");
+      return refused("InvalidRequest", "The value of the " + name + " header is invalid.");
     }
   }
   const std::string trailer = lowered(trimmed(raw.header("x-amz-trailer")));
@@ -67,7 +68,7 @@ Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& calle
       raw.header(streaming ? "x-amz-decoded-content-length" : "Content-Length");
   if (!length.empty()) {
     const auto bytes = parse_integer(length);
-    if (!bytes || *bytes < 0) return refused("InvalidArgument", "A length is malformed.");
+    if (!bytes || *bytes < 0) return refused("InvalidArgument", "A content length is malformed.");
     plan.length = static_cast<std::uint64_t>(*bytes);
   } else if (streaming) {
     return refused("MissingContentLength");
@@ -96,7 +97,7 @@ PayloadReader::PayloadReader(PayloadPlan plan)
   if (sha_ || sum_) lane_ = std::make_unique<HashLane>();
 }
 
-// All but MD5.
+// Adds the bytes to all digests except MD5.
 void PayloadReader::digest(std::string_view bytes) {
   if (sha_) sha_->add(bytes);
   if (sum_) sum_->add(bytes);
@@ -105,7 +106,7 @@ void PayloadReader::digest(std::string_view bytes) {
 Answer<void> PayloadReader::hand_on(std::string_view bytes, const Hand& hand) {
   size_ += bytes.size();
   if (plan_.length && size_ > *plan_.length) {
-    return refused("InvalidRequest", "More bytes came than were announced.");
+    return refused("InvalidRequest", "The body is longer than announced.");
   }
   const bool large = bytes.size() >= kLanePieceBytes;
   const bool md5_beside = large && md5_lane_;
@@ -143,7 +144,7 @@ Answer<void> PayloadReader::unwrap(std::string_view piece, const Hand& hand) {
     const auto end = piece.find('\n');
     line_ += piece.substr(0, end);
     if (line_.size() > kLineBytesMax)
-      return refused("InvalidRequest", "A chunk's head is too long.");
+      return refused("InvalidRequest", "The header of a chunk is too long.");
     if (end == piece.npos) return {};
     piece.remove_prefix(end + 1);
     if (line_.ends_with('\r')) line_.pop_back();
@@ -159,7 +160,9 @@ Answer<void> PayloadReader::take_line(std::string_view line) {
     case Stage::head:
       return begin_chunk(line);
     case Stage::data_end:
-      if (!line.empty()) return refused("InvalidRequest", "A chunk does not end where it should.");
+      if (!line.empty()) {
+        return refused("InvalidRequest", "A chunk is longer than its header says.");
+      }
       stage_ = Stage::head;
       return {};
     case Stage::trailer: {
@@ -174,7 +177,7 @@ Answer<void> PayloadReader::take_line(std::string_view line) {
       return {};
     }
     default:
-      return refused("InvalidRequest", "Bytes came after the end of the body.");
+      return refused("InvalidRequest", "There are bytes after the end of the body.");
   }
 }
 
@@ -238,15 +241,16 @@ Answer<Checksum> PayloadReader::checked_sum() {
   const std::string value = to_base64(sum_->finish());
   if (plan_.sum_in_trailer && plan_.sum_value.empty()) return refused("MalformedTrailerError");
   if (!plan_.sum_value.empty() && plan_.sum_value != value) {
-    return refused("BadDigest",
-                   "The " + std::string(name_of(*plan_.sum)) + " you specified did not match.");
+    return refused("BadDigest", "The " + std::string(name_of(*plan_.sum)) +
+                                    " in the request does not match the "
+                                    "body.");
   }
   return Checksum{std::string(name_of(*plan_.sum)), value, "FULL_OBJECT"};
 }
 
 Answer<PayloadEnd> PayloadReader::finish() {
   if (chunked_ && last_chunk_ && stage_ == Stage::trailer) {
-    // Some clients leave out the empty line behind an empty trailer.
+    // Some clients omit the empty line after an empty trailer.
     if (auto good = end_trailer(); !good) return std::unexpected(good.error());
   }
   if (chunked_ && stage_ != Stage::done) return refused("IncompleteBody");

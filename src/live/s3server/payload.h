@@ -1,10 +1,11 @@
-// The body of an upload as it comes: unwrapped, hashed, and compared with what was announced.
+// The body of an upload as it arrives: unwrapped, hashed, and compared with what was announced.
 //
 // x-amz-content-sha256 says what the body is: its SHA-256; UNSIGNED-PAYLOAD; or one of the
-// STREAMING- forms, where the bytes come in chunks ("SIZE;chunk-signature=...\r\nBYTES\r\n"), each
-// signed over the one before, with or without a trailer of checksums (S3 API reference, "Signature
-// calculations: chunked upload"). Bytes are handed on before the whole is verified; finish()
-// returns whether it was right, and nothing may be committed before.
+// STREAMING- modes, in which the bytes come in chunks ("SIZE;chunk-signature=...\r\nBYTES\r\n").
+// Each chunk's signature covers the one before it, and a trailer of checksums may follow (S3 API
+// reference, "Signature calculations: chunked upload"). Bytes are passed on before the whole body
+// has been verified; finish() returns whether it was right, and nothing may be committed before
+// that.
 #pragma once
 
 #include <functional>
@@ -31,22 +32,22 @@ inline constexpr std::string_view kEmptySha256 =
 struct PayloadPlan {
   std::string payload;  // x-amz-content-sha256
   ChunkSeed seed = {};
-  std::optional<std::uint64_t> length = {};  // of the object, if it was announced
+  std::optional<std::uint64_t> length = {};  // announced size of the object
   std::optional<std::string> md5 = {};       // raw
   std::optional<SumKind> sum = {};
   std::string sum_value = {};  // base64; empty: in the trailer, or to be computed
   bool sum_in_trailer = false;
-  bool quick = false;  // large and without an MD5 from the client: its ETag is a CRC
+  bool quick = false;  // large and without an MD5 from the client: its ETag contains a CRC
 };
 
 inline constexpr std::uint64_t kNeverQuick = ~std::uint64_t{0};
-// Returns what the headers of a request say about its body; from `quick_bytes` on it is quick.
+// Returns what the headers of a request say about its body. From `quick_bytes` on, a body is quick.
 Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller,
                                     std::uint64_t quick_bytes);
 
 struct PayloadEnd {
   std::string md5;        // hexadecimal; empty: not computed
-  std::uint64_t crc = 0;  // of a quick body
+  std::uint64_t crc = 0;  // only for a quick body
   Checksum checksum = {};
   std::uint64_t size = 0;
 };
@@ -87,11 +88,12 @@ class PayloadReader {
   std::uint64_t chunk_left_ = 0;
   bool last_chunk_ = false;
   std::string claimed_;  // signature of the current chunk
-  std::string before_;   // signature of the chunk before
+  std::string before_;   // signature of the previous chunk
   std::optional<s3::Hash> chunk_sha_;
   std::string trailer_;
   std::string trailer_signature_;
-  // For large bodies: digests on a second thread. Last, because it uses the members above.
+  // For large bodies: computes digests on a second thread. Declared last, because it uses the
+  // members above.
   std::unique_ptr<HashLane> md5_lane_;
   std::unique_ptr<HashLane> lane_;
 };

@@ -1,5 +1,5 @@
-// Bodies as they come: what their headers announce, signed and unsigned chunks, trailers, and large
-// ones whose digests are made beside the writing.
+// Bodies as they arrive: what their headers announce, signed and unsigned chunks, trailers, and
+// large bodies whose digests are computed while they are written.
 #include "live/s3server/payload.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(PayloadPlanTest, names_one_checksum) {
   EXPECT_EQ(wished->sum_value, "");
   const auto both =
       plan_of({{"x-amz-sdk-checksum-algorithm", "CRC32C"}, {"x-amz-checksum-crc32", "AAAA"}});
-  EXPECT_EQ(both->sum, SumKind::crc32) << "what was sent, not what was wished for";
+  EXPECT_EQ(both->sum, SumKind::crc32) << "the checksum that was sent, not the requested one";
   const auto later = plan_of({{"x-amz-trailer", " X-Amz-Checksum-Crc32 "}});
   EXPECT_EQ(later->sum, SumKind::crc32);
   EXPECT_TRUE(later->sum_in_trailer);
@@ -131,7 +131,7 @@ TEST(Payload, a_plain_body_has_its_announced_length) {
   const Read more = read_body({.payload = kUnsigned, .length = 8}, {"1234", "56789"});
   EXPECT_EQ(more.code, "InvalidRequest");
   EXPECT_EQ(more.bytes, "1234");
-  EXPECT_EQ(read_body({.payload = kUnsigned}, {"12"}).end.size, 2u) << "nothing was said";
+  EXPECT_EQ(read_body({.payload = kUnsigned}, {"12"}).end.size, 2u) << "no digest was announced";
 }
 
 TEST(Payload, digests_are_checked) {
@@ -160,8 +160,8 @@ TEST(Payload, digests_are_checked) {
                 .code,
             "BadDigest");
   const Read asked = read_body({.payload = kUnsigned, .sum = SumKind::crc32}, {"123456789"});
-  EXPECT_EQ(asked.end.checksum.value, "y/Q5Jg==") << "the client asks for it";
-  // CRC-64/XZ, 995dc9bbdf1939fa, of one that is quick.
+  EXPECT_EQ(asked.end.checksum.value, "y/Q5Jg==") << "the client asked for a checksum";
+  // CRC-64/XZ, 995dc9bbdf1939fa, of a quick body.
   const Read quick = read_body({.payload = kUnsigned, .quick = true}, {"12345", "6789"});
   EXPECT_EQ(quick.end.md5, "");
   EXPECT_EQ(quick.end.crc, 0x995dc9bbdf1939fau);
@@ -174,7 +174,8 @@ TEST(Payload, chunks_are_unwrapped_or_refused) {
   };
   EXPECT_EQ(chunks("9\r\n123456789\r\n0\r\n\r\n").bytes, "123456789");
   EXPECT_EQ(chunks("4;x=y\r\n1234\r\n5\n56789\n0\n\n").bytes, "123456789");
-  EXPECT_EQ(chunks("4\r\n1234\r\n5\r\n56789\r\n0\r\n").code, "") << "no line behind the trailer";
+  EXPECT_EQ(chunks("4\r\n1234\r\n5\r\n56789\r\n0\r\n").code, "") << "no empty line after the "
+                                                                    "trailer";
   EXPECT_EQ(chunks("A\r\n123456789A\r\n0\r\n\r\n", 10).bytes, "123456789A") << "hexadecimal";
   EXPECT_EQ(chunks("9\r\n123456789\r\n").code, "IncompleteBody");
   EXPECT_EQ(chunks("9\r\n12345").code, "IncompleteBody");
@@ -196,9 +197,10 @@ TEST(Payload, a_trailer_is_read_up_to_16_kib) {
         {"9\r\n123456789\r\n0\r\n" + trailer + "\r\n"});
   };
   EXPECT_EQ(trailed("a:b\r\nX-Amz-Checksum-CRC32 : y/Q5Jg== \r\nc\r\n").code, "");
-  EXPECT_EQ(trailed("x-amz-checksum-crc32\r\n").code, "MalformedTrailerError") << "no value";
+  EXPECT_EQ(trailed("x-amz-checksum-crc32\r\n").code, "MalformedTrailerError")
+      << "the checksum has no value";
   EXPECT_EQ(trailed("x-amz-checksum-crc32:AAAA\r\n").code, "BadDigest");
-  // 16384 bytes with the ends of their lines, and one more.
+  // 16384 bytes including the line ends, and one more.
   std::string lines;
   for (int i = 0; i < 16; ++i) lines += std::string(1023, 'l') + "\n";
   EXPECT_EQ(read_body({.payload = kChunks, .length = 1}, {"1\r\n1\r\n0\r\n" + lines + "\r\n"}).code,

@@ -13,8 +13,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kPolicyBytesMax = 20 << 10;  // S3's limit
-constexpr int kDepthMax = 16;                      // the parser recurses
-constexpr std::size_t kPoliciesKept = 1000;        // of 20 KiB at most; then all are forgotten
+constexpr int kDepthMax = 16;                      // the parser is recursive
+constexpr std::size_t kPoliciesKept = 1000;        // policies of at most 20 KiB each; above this
+                                                   // number all are forgotten
 constexpr std::string_view kArn = "arn:aws:s3:::";
 
 std::unexpected<Refused> malformed(std::string why) {
@@ -38,13 +39,15 @@ bool is_deep(std::string_view text) {
   return false;
 }
 
-// One text or a list of them.
+// Reads one string or a list of strings.
 Answer<std::vector<std::string>> texts_of(const Json& from, const char* what) {
   std::vector<std::string> out;
   if (from.is_string()) out.push_back(from.get<std::string>());
   if (from.is_array()) {
     for (const Json& one : from) {
-      if (!one.is_string()) return malformed(std::string(what) + " is a text or a list of texts.");
+      if (!one.is_string()) {
+        return malformed(std::string(what) + " must be a string or a list of strings.");
+      }
       out.push_back(one.get<std::string>());
     }
   }
@@ -52,7 +55,7 @@ Answer<std::vector<std::string>> texts_of(const Json& from, const char* what) {
   return out;
 }
 
-// The tenant that a principal names; empty where it is not one of the forms of policy.h.
+// Returns the tenant that a principal names; empty if it has none of the forms of policy.h.
 std::string tenant_of(std::string_view principal) {
   if (!principal.starts_with("arn:")) return std::string(principal);
   const auto parts = split(principal, ':');
@@ -68,7 +71,7 @@ Answer<void> read_principal(const Json& from, PolicyStatement& to) {
   if (from.is_object()) {
     for (const auto& [kind, value] : from.items()) {
       if (kind == "AWS") continue;
-      return malformed("A Principal names tenants under AWS; " + kind + " is not known here.");
+      return malformed("A Principal must name tenants under AWS; " + kind + " is not supported.");
     }
   }
   const Json& named = from.is_object() && from.contains("AWS") ? from["AWS"] : from;
@@ -78,7 +81,7 @@ Answer<void> read_principal(const Json& from, PolicyStatement& to) {
     to.anyone |= name == "*";
     if (name == "*") continue;
     to.tenants.push_back(tenant_of(name));
-    if (to.tenants.back().empty()) return malformed("A Principal is not understood.");
+    if (to.tenants.back().empty()) return malformed("A Principal is malformed.");
   }
   return {};
 }
@@ -88,21 +91,21 @@ Answer<void> read_resources(const Json& from, std::string_view bucket, PolicySta
   if (!names) return std::unexpected(names.error());
   const std::string below = std::string(bucket) + '/';
   for (const std::string& name : *names) {
-    if (!name.starts_with(kArn)) return malformed("A Resource begins with arn:aws:s3:::.");
+    if (!name.starts_with(kArn)) return malformed("A Resource must begin with arn:aws:s3:::.");
     if (name.find("${") != name.npos) {
-      return refused("NotImplemented", "Policy variables are not evaluated here.");
+      return refused("NotImplemented", "Policy variables are not supported.");
     }
     to.resources.push_back(name.substr(kArn.size()));
     const std::string& resource = to.resources.back();
     const bool objects = resource.starts_with(below) && resource != below;
     if (resource != bucket && !objects && resource != std::string(bucket) + '*') {
-      return malformed("A Resource is not of this bucket.");
+      return malformed("A Resource is outside this bucket.");
     }
   }
   return {};
 }
 
-// Each action must be one of S3's, and apply to one of the resources.
+// Each action must exist in S3 and apply to at least one of the resources.
 Answer<void> read_actions(const Json& from, std::string_view bucket, PolicyStatement& to) {
   auto actions = texts_of(from, "Action");
   if (!actions) return std::unexpected(actions.error());
@@ -115,7 +118,7 @@ Answer<void> read_actions(const Json& from, std::string_view bucket, PolicyState
   for (const std::string& action : *actions) {
     std::string pattern = lowered(action);
     if (pattern == "*") pattern = "s3:*";
-    if (!pattern.starts_with("s3:")) return malformed("An Action begins with s3:.");
+    if (!pattern.starts_with("s3:")) return malformed("An Action must begin with s3:.");
     const ActionScope scope = scope_of_action(pattern);
     if (!scope.any()) return malformed("Policy has invalid action: S3 has no " + action + '.');
     if (!(scope.bucket && on_bucket) && !(scope.objects && on_objects)) {
@@ -126,22 +129,24 @@ Answer<void> read_actions(const Json& from, std::string_view bucket, PolicyState
   return {};
 }
 
-// Conditions are not evaluated, so none is taken; those that S3 would not take either are told
-// apart, for their owner has mistaken a word.
+// Conditions are not supported, so none is accepted. A condition that S3 would refuse too gets a
+// different error, because its author has made a mistake.
 std::unexpected<Refused> refused_condition(const Json& from) {
-  if (!from.is_object()) return malformed("A Condition is an object of operators.");
+  if (!from.is_object()) return malformed("A Condition must be an object of operators.");
   for (const auto& [operation, keys] : from.items()) {
     if (!is_condition_operator(lowered(operation))) {
       return malformed("Invalid Condition type: " + operation + '.');
     }
-    if (!keys.is_object()) return malformed("An operator of a Condition has keys and values.");
+    if (!keys.is_object()) {
+      return malformed("An operator of a Condition must be an object of keys and values.");
+    }
     for (const auto& [key, value] : keys.items()) {
       if (!is_condition_key(lowered(key))) {
         return malformed("Policy has an invalid condition key: " + key + '.');
       }
     }
   }
-  return refused("NotImplemented", "Condition is not kept in policies here.");
+  return refused("NotImplemented", "Condition is not supported.");
 }
 
 Answer<void> check_fields(const Json& from) {
@@ -150,7 +155,7 @@ Answer<void> check_fields(const Json& from) {
   for (const auto& [name, value] : from.items()) {
     if (name == "Condition") return refused_condition(value);
     if (std::ranges::find(kNot, name) != std::end(kNot)) {
-      return refused("NotImplemented", name + " is not kept in policies here.");
+      return refused("NotImplemented", name + " is not supported.");
     }
     if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
       return malformed("A Statement has no field " + name + '.');
@@ -160,12 +165,12 @@ Answer<void> check_fields(const Json& from) {
 }
 
 Answer<PolicyStatement> statement_of(const Json& from, std::string_view bucket) {
-  if (!from.is_object()) return malformed("A Statement is an object.");
+  if (!from.is_object()) return malformed("A Statement must be an object.");
   if (auto good = check_fields(from); !good) return std::unexpected(good.error());
   PolicyStatement to;
   const std::string effect =
       from.value("Effect", Json()).is_string() ? from["Effect"].get<std::string>() : std::string();
-  if (effect != "Allow" && effect != "Deny") return malformed("Effect is Allow or Deny.");
+  if (effect != "Allow" && effect != "Deny") return malformed("Effect must be Allow or Deny.");
   to.allows = effect == "Allow";
   if (auto good = read_principal(from.value("Principal", Json()), to); !good) {
     return std::unexpected(good.error());
@@ -179,8 +184,8 @@ Answer<PolicyStatement> statement_of(const Json& from, std::string_view bucket) 
   return to;
 }
 
-// Discarded where it is no JSON; `twice` is a field that one object has twice, of which a reader
-// would see one and not the other.
+// Returns a discarded value if the text is not JSON. `twice` is set to a field that occurs twice in
+// one object, because a reader would see only one of the two.
 Json read_json(std::string_view text, std::string& twice) {
   std::vector<std::set<std::string>> open;
   const auto look = [&](int, Json::parse_event_t event, Json& part) {
@@ -200,7 +205,7 @@ Answer<void> check_frame(const Json& document) {
     if (name == "Statement" || name == "Id") continue;
     if (name != "Version") return malformed("A policy has no field " + name + '.');
     if (value != "2012-10-17" && value != "2008-10-17") {
-      return malformed("Version is 2012-10-17 or 2008-10-17.");
+      return malformed("Version must be 2012-10-17 or 2008-10-17.");
     }
   }
   return {};
@@ -232,8 +237,8 @@ Answer<BucketPolicy> policy_of(std::string_view json, std::string_view bucket) {
   if (json.size() > kPolicyBytesMax || is_deep(json)) return malformed("The policy is too large.");
   std::string twice;
   const Json document = read_json(json, twice);
-  if (!document.is_object()) return malformed("The policy is no JSON object.");
-  if (!twice.empty()) return malformed(twice + " is there twice in one object.");
+  if (!document.is_object()) return malformed("The policy is not a JSON object.");
+  if (!twice.empty()) return malformed(twice + " appears twice in one object.");
   if (auto good = check_frame(document); !good) return std::unexpected(good.error());
   const auto statements = document.find("Statement");
   if (statements == document.end()) return malformed("Statement is missing.");
@@ -244,7 +249,7 @@ Answer<BucketPolicy> policy_of(std::string_view json, std::string_view bucket) {
     if (!statement) return std::unexpected(statement.error());
     policy.statements.push_back(std::move(*statement));
   }
-  if (policy.statements.empty()) return malformed("There is no Statement.");
+  if (policy.statements.empty()) return malformed("The policy has no Statement.");
   return policy;
 }
 

@@ -1,4 +1,4 @@
-// Bucket policies as the protocol sets, shows and removes them.
+// Sets, shows and removes bucket policies.
 #include <algorithm>
 #include <set>
 
@@ -10,8 +10,8 @@ namespace {
 
 const std::string kPolicy = "policy";
 
-// Only its owner may touch a bucket's policy: who was granted that by the policy itself gets 405,
-// as S3 answers (API reference, GetBucketPolicy).
+// Only its owner may access a bucket's policy. Other callers get 405 even if the policy itself
+// grants them access, as in S3 (API reference, GetBucketPolicy).
 Answer<Bucket> policy_bucket(Call& call) {
   auto bucket = allowed_bucket(call, Need::own);
   const bool owns = bucket && call.who.tenant && call.who.tenant->id == bucket->owner;
@@ -19,7 +19,7 @@ Answer<Bucket> policy_bucket(Call& call) {
   return bucket;
 }
 
-// A name that no tenant has would make a statement that never applies.
+// A principal that is not a tenant would make a statement that never applies.
 Answer<void> check_principals(Call& call, const BucketPolicy& policy) {
   std::set<std::string> known;
   const std::string base = rows::row::tenant("");

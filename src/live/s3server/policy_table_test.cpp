@@ -1,10 +1,11 @@
-// Who may do what under a bucket policy: every operation served, with each of its actions allowed,
-// denied or not mentioned, for the bucket's owner, another tenant and a stranger.
+// Who may do what under a bucket policy: every implemented operation, with each of its actions
+// allowed, denied or not mentioned, for the bucket's owner, another tenant and an anonymous caller.
 //
-// What is expected comes from the documents, not from the evaluator: the actions of an operation
+// The expectations come from the documentation, not from the evaluator: the actions of an operation
 // from "Required permissions for Amazon S3 API operations", the verdict from "Policy evaluation
-// logic" (an explicit denial, else an explicit allowance, else the owner alone, for the ACLs are
-// private). The bucket policy's own operations are the owner's whatever the policy says.
+// logic" (an explicit Deny, otherwise an explicit Allow, otherwise only the owner, because the ACLs
+// are private). The operations on the bucket policy itself are reserved for the owner whatever the
+// policy says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,10 +27,10 @@ struct Row {
   int status = 200;
   HeaderList headers = {};
   std::string body = {};
-  bool of_policy = false;  // always allowed to the owner, and to no one else
+  bool of_policy = false;  // always allowed for the owner, and for no one else
   bool empties = false;    // the bucket must be empty
-  // The key does not exist: the first action is not needed, because there is no object whose ACL
-  // could grant it, but a denial of it counts (API reference, GetObject).
+  // The key does not exist. The first action is not needed, because there is no object whose ACL
+  // could grant it, but denying it has an effect (API reference, GetObject).
   bool missing = false;
 };
 
@@ -317,10 +318,10 @@ std::vector<Row> removing_rows() {
 enum class Who { owner, tenant, stranger };
 enum class Effect { allow, deny, none };
 
-// The effect of each of a row's actions, in their order.
+// The effect for each of a row's actions, in their order.
 using Effects = std::vector<Effect>;
 
-// S3's rules, in short.
+// S3's rules in short.
 bool may(const Row& row, const Effects& effects, Who who) {
   if (row.of_policy) return who == Who::owner;
   if (std::ranges::find(effects, Effect::deny) != effects.end()) return false;
@@ -329,7 +330,7 @@ bool may(const Row& row, const Effects& effects, Who who) {
          std::ranges::all_of(needed, [](Effect one) { return one == Effect::allow; });
 }
 
-// All actions alike; and if there are several, each of them denied or not mentioned by itself.
+// All actions alike; if there are several, also each of them denied or not mentioned alone.
 std::vector<Effects> effects_of(const Row& row) {
   const std::size_t count = row.actions.size();
   std::vector<Effects> all;
@@ -347,7 +348,7 @@ std::vector<Effects> effects_of(const Row& row) {
 
 class PolicyTable : public GatewayTest {
  protected:
-  // A bucket with what the row asks for.
+  // Creates a bucket with everything that the row needs.
   void make(const Row& row) {
     bucket = "bucket-" + std::to_string(++made);
     const std::string at = '/' + bucket;
@@ -395,9 +396,9 @@ class PolicyTable : public GatewayTest {
     return R"({"Effect":")" + effect + R"(","Principal":)" + principal + R"(,"Action":[)" + list +
            R"(],"Resource":["arn:aws:s3:::)" + bucket + R"(","arn:aws:s3:::)" + bucket + R"(/*"]})";
   }
-  // A denial comes with an allowance of everything, so that only the denial can refuse.
+  // A Deny comes together with an Allow of everything, so that only the Deny can refuse.
   void set_policy(const Row& row, const Effects& effects, Who who) {
-    Actions allowed = {"s3:GetBucketCORS"};  // that is not served
+    Actions allowed = {"s3:GetBucketCORS"};  // an action that is not implemented
     Actions denied;
     for (std::size_t i = 0; i < effects.size(); ++i) {
       if (effects[i] == Effect::allow) allowed.push_back(row.actions[i]);
@@ -456,7 +457,7 @@ class PolicyTable : public GatewayTest {
   std::string version;
   std::string governed;
   std::string upload;
-  bool changed = true;  // what was made for the row
+  bool changed = true;  // the bucket for the row must be made again
   int made = 0;
   int cells = 0;
 };
@@ -483,7 +484,7 @@ TEST_F(PolicyTable, removing_objects_is_allowed_as_s3_allows_it) {
   EXPECT_GE(cells, 72);
 }
 
-// No policy speaks of these: of a bucket that is not there, and of the service.
+// No policy covers these: requests to a bucket that does not exist, and to the service.
 TEST_F(PolicyTable, buckets_are_made_and_listed_by_tenants_whatever_a_policy_says) {
   const Row create{"CreateBucket", "PUT", "/$B", {"s3:CreateBucket"}};
   const Row list{"ListBuckets", "GET", "/", {"s3:ListBucket"}};

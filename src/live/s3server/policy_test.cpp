@@ -1,4 +1,4 @@
-// Bucket policies: how they are read, which are refused, and what their statements say.
+// Bucket policies: how they are parsed, which are refused, and how their statements are evaluated.
 #include "live/s3server/policy.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,8 @@ std::string read_policy(const std::string& json) {
   return policy ? "read" : policy.error().code;
 }
 
-// A policy whose one statement has `value` in the field `name`, and usual values in the others.
+// A policy with one statement that has `value` in the field `name`, and common values in the
+// others.
 std::string with(const std::string& name, const std::string& value) {
   std::string text = "{\"Statement\":[{";
   for (const auto& [field, usual] : {std::pair<std::string, std::string>{"Effect", "\"Allow\""},
@@ -45,7 +46,7 @@ TEST(Policy, is_an_object_with_statements) {
   EXPECT_EQ(read_policy("{\"Statement\":{\"Effect\":\"Allow\",\"Principal\":\"*\",\"Action\":"
                         "\"s3:*\",\"Resource\":\"arn:aws:s3:::pail\"}}"),
             "read")
-      << "one need not be a list";
+      << "a single value need not be a list";
   EXPECT_EQ(read_policy("{\"Statement\":[{\"Condition\":{}}]}"), "NotImplemented");
 }
 
@@ -100,11 +101,11 @@ TEST(Policy, is_limited_in_depth_and_size) {
   EXPECT_EQ(read_policy(nested(16)), "MalformedPolicy");
   EXPECT_EQ(read_policy(nested(17)), large);
   EXPECT_EQ(read_policy(nested(8) + nested(8) + nested(8)), "MalformedPolicy")
-      << "beside one another";
+      << "in two sibling objects";
   EXPECT_EQ(read_policy(nested(16, "\"[{[\"")), "MalformedPolicy")
       << "a bracket in a text opens nothing";
-  EXPECT_EQ(read_policy(nested(16, "\"\\\"\",[")), large) << "the text ended";
-  EXPECT_EQ(read_policy(nested(16, "\"\\\"[\"")), "MalformedPolicy") << "the text goes on";
+  EXPECT_EQ(read_policy(nested(16, "\"\\\"\",[")), large) << "the text ends inside an object";
+  EXPECT_EQ(read_policy(nested(16, "\"\\\"[\"")), "MalformedPolicy") << "text follows the object";
   const std::string full = with("", "");
   EXPECT_EQ(read_policy(full + std::string((20u << 10) - full.size(), ' ')), "read");
   EXPECT_EQ(read_policy(full + std::string((20u << 10) - full.size() + 1, ' ')), large);
@@ -138,7 +139,7 @@ TEST(Wildcards, match_any_characters_in_bounded_time) {
   EXPECT_TRUE(matches_wildcard("a*b?d", "axxbcd"));
   EXPECT_FALSE(matches_wildcard("a*b?d", "axxbd"));
   EXPECT_FALSE(matches_wildcard("pail", "pail/a"));
-  // Many stars take no longer than their product.
+  // Many stars must not take exponential time.
   EXPECT_FALSE(matches_wildcard(std::string(50, '*') + "b", std::string(5000, 'a')));
 }
 
@@ -187,7 +188,7 @@ TEST_F(PolicyTest, a_statement_that_would_never_apply_is_refused) {
   EXPECT_EQ(refused_as(deny(R"({"Service":"s3.amazonaws.com"})", R"("s3:GetObject")")),
             "MalformedPolicy");
   EXPECT_EQ(refused_as(deny(R"({"AWS":"othr"})", R"("s3:GetObject")")), "MalformedPolicy")
-      << "no tenant is named so";
+      << "no tenant has this name";
   EXPECT_EQ(refused_as(deny(R"({"AWS":"arn:aws:iam::other:role/other"})", R"("s3:GetObject")")),
             "MalformedPolicy");
   const std::string on_bucket = R"({"Effect":"Deny","Principal":"*","Action":"s3:GetObject",)"
@@ -195,27 +196,28 @@ TEST_F(PolicyTest, a_statement_that_would_never_apply_is_refused) {
   EXPECT_EQ(refused_as(on_bucket), "MalformedPolicy") << "a bucket is not an object";
   const std::string on_objects = R"({"Effect":"Deny","Principal":"*","Action":"s3:ListBucket",)"
                                  R"("Resource":"arn:aws:s3:::pail/*"})";
-  EXPECT_EQ(refused_as(on_objects), "MalformedPolicy") << "nor is an object a bucket";
+  EXPECT_EQ(refused_as(on_objects), "MalformedPolicy") << "an object is not a bucket";
   const auto with = [&](const std::string& field) {
     std::string text = deny("\"*\"", R"("s3:GetObject")");
     return text.insert(1, field + ',');
   };
   EXPECT_EQ(refused_as(with(R"("Efect":"Deny")")), "MalformedPolicy");
-  EXPECT_EQ(refused_as(with(R"("Effect":"Allow")")), "MalformedPolicy") << "two effects";
+  EXPECT_EQ(refused_as(with(R"("Effect":"Allow")")), "MalformedPolicy") << "a statement has two "
+                                                                           "effects";
   EXPECT_EQ(refused_as(with(R"("Condition":{"IpAdress":{"aws:SourceIp":"10.0.0.0/8"}})")),
             "MalformedPolicy");
   EXPECT_EQ(refused_as(with(R"("Condition":{"IpAddress":{"aws:SourceIpp":"10.0.0.0/8"}})")),
             "MalformedPolicy");
   EXPECT_EQ(refused_as(with(R"("Condition":{"IpAddress":{"aws:SourceIp":"10.0.0.0/8"}})")),
             "NotImplemented")
-      << "S3 knows it, and here it is not evaluated";
+      << "S3 supports it, but this server does not";
   EXPECT_EQ(refused_as(with(R"("NotAction":"s3:PutObject")")), "NotImplemented");
   std::string variable = deny("\"*\"", R"("s3:GetObject")");
   variable.replace(variable.find("pail/*"), 6, "pail/${aws:username}/*");
   EXPECT_EQ(refused_as(variable), "NotImplemented");
   EXPECT_EQ(code(put("/pail?policy", R"({"Version":"2013","Statement":[)" + all + "]}")),
             "MalformedPolicy");
-  EXPECT_EQ(other("GET", "/pail/k").status, 200) << "the policy before stays";
+  EXPECT_EQ(other("GET", "/pail/k").status, 200) << "the previous policy stays";
 }
 
 TEST_F(PolicyTest, a_policy_lets_another_read_a_prefix_and_nothing_else) {

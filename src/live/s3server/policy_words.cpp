@@ -8,7 +8,7 @@
 namespace orrery::s3server {
 namespace {
 
-// All in lower case, for S3 compares them without case.
+// In lower case, because S3 compares actions without regard to case.
 constexpr auto kBucketActions =
     std::to_array<std::string_view>({"s3:createbucket",
                                      "s3:deletebucket",
@@ -94,7 +94,7 @@ constexpr auto kObjectActions =
                                      "s3:replicatetags",
                                      "s3:restoreobject"});
 
-// Each also with "ifexists" behind it, but for null.
+// Each of these also exists with the suffix "ifexists", except null.
 constexpr auto kOperators = std::to_array<std::string_view>({"arnequals",
                                                              "arnlike",
                                                              "arnnotequals",
@@ -124,7 +124,7 @@ constexpr auto kOperators = std::to_array<std::string_view>({"arnequals",
                                                              "stringnotlike"});
 constexpr auto kSetOperators = std::to_array<std::string_view>({"forallvalues:", "foranyvalue:"});
 
-// What ends in a slash goes on with the key of a tag.
+// A key that ends in a slash is followed by the key of a tag.
 constexpr auto kConditionKeys =
     std::to_array<std::string_view>({"aws:currenttime",
                                      "aws:epochtime",

@@ -18,13 +18,13 @@ constexpr mode_t kOthers = 0077;
 
 class Tightening {
  public:
-  // A file or folder, not what a link leads to.
+  // Tightens one file or folder. Does not follow links.
   void one(const std::string& path) {
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0 || S_ISLNK(found.st_mode)) return;
     tighten(path, found);
   }
-  // The folder, which may be a link to where it lies, and the files in it.
+  // Tightens the folder, which may itself be a link, and the files in it.
   void flat(const std::string& folder) {
     std::error_code error;
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -32,7 +32,8 @@ class Tightening {
     }
     top(folder);
   }
-  // All below it, and the folder last: a run that dies before its end does it again.
+  // Tightens everything below the folder, and the folder last. If a run dies before that, the next
+  // one repeats it.
   void deep(const std::string& folder) {
     struct stat found{};
     if (::stat(folder.c_str(), &found) != 0 || (found.st_mode & kOthers) == 0) return;
@@ -49,7 +50,7 @@ class Tightening {
   }
 
   std::size_t tightened = 0;
-  std::string refused = {};  // the first that could not be, and why
+  std::string refused = {};  // the first path that could not be changed, and why
 
  private:
   void tighten(const std::string& path, const struct stat& found) {
@@ -91,20 +92,21 @@ Diagnostics tighten_modes(const std::string& folder, const OpenedFolder& store) 
                      .code = "store.modes",
                      .place = {folder},
                      .what = std::move(what),
-                     .why = "the secrets of tenants and small objects stand in these files",
+                     .why = "these files contain the tenants' secret keys and small objects",
                      .fix = std::move(fix)});
   };
   if (work.tightened > 0) {
-    note(fmt::format("{} files and folders of the store could be read by other users of this "
-                     "machine; their modes are 0700 and 0600 now",
+    note(fmt::format("other users of this machine could read {} files and folders of the store; "
+                     "their modes are now 0700 and 0600",
                      work.tightened),
-         "give the tenants new secret keys if others have used this machine");
+         "if other people have used this machine, give the tenants new secret keys");
   }
   if (!work.refused.empty()) {
     note(
-        "other users of this machine can read files of the store, and that could not be changed: " +
+        "other users of this machine can read files of the store, and the modes could not be "
+        "changed: " +
             work.refused,
-        "chmod -R go-rwx " + folder + ", as their owner or as root");
+        "run chmod -R go-rwx " + folder + ", as their owner or as root");
   }
   return notes;
 }

@@ -1,11 +1,12 @@
-// Folders and files of a store are private to its user: folders 0700, files 0600. What an earlier
-// program left readable for others is tightened when the store is opened.
+// Makes folders and files of a store private to its user: folders 0700, files 0600. Files that an
+// earlier version of the program left readable for other users are tightened when the store is
+// opened.
 //
 // The folder of the store, its file, its spool and its metadata are tightened each time, and so are
-// the mark and data/ of a drive. The shards in data/ are tightened only if data/ itself was open:
-// they may be many, and a closed data/ protects them. A drive's folder outside the store may be a
-// mount that others use, and is left as it is. Links are not followed: their targets do not belong
-// to the store.
+// the marker and data/ of a drive. The shards in data/ are tightened only if data/ itself was open:
+// there may be many of them, and a closed data/ protects them. A drive's folder outside the store
+// may be a mount point that others use, and is not changed. Links are not followed, because their
+// targets do not belong to the store.
 #pragma once
 
 #include "live/s3server/names.h"

@@ -1,5 +1,5 @@
-// Restore from a slow tier: a copy in the fast one until a day. Objects of slow tiers can be read
-// at any time; a restore brings their bytes nearer before they are (a prefetch).
+// Restores from a slow tier: a copy in the fast tier until a given day. Objects in slow tiers can
+// be read at any time, so a restore is a prefetch.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -48,7 +48,7 @@ TEST_F(RestoreCalls, a_restore_is_for_1_to_3650_days) {
   EXPECT_EQ(restore("3651"), "400");
   EXPECT_EQ(restore("x"), "400");
   EXPECT_EQ(restore("1"), "202");
-  EXPECT_EQ(restore("3650"), "200") << "it was asked for already";
+  EXPECT_EQ(restore("3650"), "200") << "a restore has already been requested";
   const TimeMs until = store->find("pail", "k", std::nullopt).value().restored_until_ms;
   EXPECT_NEAR(static_cast<double>(until), static_cast<double>(now + 3650LL * 86'400'000), 50);
   put("/pail/hot", "x");
@@ -82,7 +82,7 @@ TEST_F(RestoreCalls, a_restored_object_shows_its_expiry) {
     }));
     return header(head("/pail/k"), "x-amz-restore");
   };
-  EXPECT_EQ(with_copy(false), "ongoing-request=\"true\"") << "not yet read through";
+  EXPECT_EQ(with_copy(false), "ongoing-request=\"true\"") << "the copy is not yet verified";
   EXPECT_EQ(with_copy(true), "ongoing-request=\"false\", expiry-date=\"" +
                                  http_time(version.restored_until_ms) + "\"");
   now += 3 * kDayMs;
@@ -98,7 +98,7 @@ TEST_F(RestoreCalls, an_object_in_the_fast_tier_counts_as_restored) {
   });
   EXPECT_EQ(header(head("/pail/k"), "x-amz-restore"),
             "ongoing-request=\"false\", expiry-date=\"" + http_time(until) + "\"");
-  now = until - 2;  // each look at the clock is a millisecond later
+  now = until - 2;  // the clock advances by a millisecond each time it is read
   EXPECT_EQ(header(head("/pail/k"), "x-amz-restore"), "");
 }
 

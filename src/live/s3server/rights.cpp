@@ -1,5 +1,5 @@
-// What a bucket's policy, its ACL and the owner's quota allow a call to do, in that order: a policy
-// that denies goes before one that allows, and where it says nothing the ACL decides.
+// Checks what a bucket's policy, its ACL and the owner's quota allow a call to do, in this order. A
+// Deny in the policy takes precedence over an Allow; if no statement matches, the ACL decides.
 #include <array>
 
 #include "core/base/text.h"
@@ -12,13 +12,14 @@ bool is_owner(const Call& call, const Bucket& bucket) {
   return call.who.tenant && call.who.tenant->id == bucket.owner;
 }
 
-// True: allowed, false: denied, nullopt: the policy says nothing.
+// Returns true if the policy allows the action, false if it denies it, nullopt if no statement
+// matches.
 std::optional<bool> policy_rules(const Call& call, const Bucket& bucket, std::string_view action,
                                  std::string_view key) {
   const std::string_view text = net::header_of(bucket.documents, "policy");
   if (text.empty() || !call.policies) return std::nullopt;
   const auto policy = call.policies->read(text, bucket.name);
-  // One that cannot be read lets nobody but the owner in.
+  // A policy that cannot be read gives access only to the owner.
   if (!policy) return is_owner(call, bucket) ? std::optional<bool>() : false;
   const std::string resource = key.empty() ? bucket.name : bucket.name + '/' + std::string(key);
   return policy_says(*policy, call.who.id(), action, resource);
@@ -28,8 +29,8 @@ struct HeaderRight {
   std::string_view header;
   std::string_view action;
 };
-// As S3's table "Required permissions for Amazon S3 API operations" has them for PutObject,
-// CopyObject and CreateMultipartUpload.
+// From S3's table "Required permissions for Amazon S3 API operations", for PutObject, CopyObject
+// and CreateMultipartUpload.
 constexpr auto kHeaderRights = std::to_array<HeaderRight>({
     {"x-amz-acl", "s3:PutObjectAcl"},
     {"x-amz-tagging", "s3:PutObjectTagging"},
@@ -51,7 +52,7 @@ Answer<void> check_right(const Call& call, const Bucket& bucket, std::string_vie
 Answer<Bucket> allowed_bucket(Call& call, Need need) {
   auto bucket = call.store.bucket(call.s3.bucket);
   if (!bucket) return bucket;
-  // An owner who has locked himself out can still mend his policy.
+  // An owner who has locked himself out can still change the policy.
   if (is_owner(call, *bucket) && call.action().ends_with("BucketPolicy")) return bucket;
   if (auto may = check_right(call, *bucket, call.action(), call.s3.key, need); !may) {
     return std::unexpected(may.error());
@@ -74,7 +75,9 @@ Answer<void> may_compare(Call& call, const Bucket& bucket, const std::string& ke
   const auto version = call.store.find(bucket.name, key, std::nullopt);
   if (version) return may_read(call, bucket, key, *version, false);
   Refused refusal = hidden(call, bucket, version.error());
-  if (refusal.code == "NoSuchKey") return {};  // who may know that goes on to the condition
+  if (refusal.code == "NoSuchKey")
+    return {};  // a caller who may know that the key is missing may
+                // use the condition
   return std::unexpected(std::move(refusal));
 }
 

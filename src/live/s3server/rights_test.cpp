@@ -1,5 +1,4 @@
-// Who may do what to another tenant's bucket: ways in that were open once, and what is not
-// revealed.
+// Access to another tenant's bucket: ways in that were once open, and what must not be revealed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +26,7 @@ class RightsTest : public GatewayTest {
   net::Response set_policy(const std::string& statements, const std::string& bucket = "safe") {
     return put('/' + bucket + "?policy", R"({"Statement":[)" + statements + "]}");
   }
-  // Makes "safe" with a version under governance for a month; returns its id.
+  // Creates "safe" with a version under governance for a month; returns its id.
   std::string governed() {
     make_safe();
     return header(put("/safe/k", "x",
@@ -50,16 +49,18 @@ TEST_F(RightsTest, the_right_to_delete_does_not_bypass_governance) {
             204);
   EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403);
   ASSERT_EQ(set_policy(statement("Allow", kOther, R"("s3:DeleteObject")")).status, 204);
-  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403) << "a marker is not a version";
+  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403) << "a delete marker is not an "
+                                                                  "object version";
   EXPECT_EQ(other("DELETE", "/safe/k").status, 204) << "it is hidden, and kept";
   ASSERT_EQ(set_policy(statement("Allow", kOther, R"("s3:DeleteObjectVersion")")).status, 204);
-  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403) << "nor is it the bypass";
+  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403) << "the right to delete does not "
+                                                                  "include the bypass";
   EXPECT_EQ(get(version).body, "x");
   ASSERT_EQ(set_policy(statement("Allow", kOther,
                                  R"(["s3:DeleteObjectVersion","s3:BypassGovernanceRetention"])"))
                 .status,
             204);
-  EXPECT_EQ(other("DELETE", version).status, 403) << "it must be asked for too";
+  EXPECT_EQ(other("DELETE", version).status, 403) << "the bypass must also be requested";
   EXPECT_EQ(other("DELETE", version, "", kBypass).status, 204);
 }
 
@@ -73,7 +74,7 @@ TEST_F(RightsTest, a_public_bucket_does_not_expose_its_versions_and_locks) {
   EXPECT_THAT(other("POST", "/safe?delete", several, kBypass).body, HasSubstr("AccessDenied"));
   EXPECT_EQ(get(version).body, "x");
   EXPECT_EQ(ask({.method = "DELETE", .target = version, .headers = kBypass}).status, 204)
-      << "its owner may";
+      << "the owner may do it";
 }
 
 TEST_F(RightsTest, the_right_to_put_does_not_include_locks_acls_and_tags) {
@@ -110,7 +111,7 @@ TEST_F(RightsTest, a_copy_does_not_reveal_another_tenants_keys) {
       EXPECT_EQ(code(answer), "AccessDenied") << source;
     }
   }
-  EXPECT_EQ(copy("/pail/copy", "/pail/nosuch").status, 404) << "who may list may know";
+  EXPECT_EQ(copy("/pail/copy", "/pail/nosuch").status, 404) << "a caller who may list may know it";
 }
 
 TEST_F(RightsTest, the_right_to_write_does_not_reveal_what_is_there) {
@@ -130,7 +131,7 @@ TEST_F(RightsTest, the_right_to_write_does_not_reveal_what_is_there) {
     EXPECT_EQ(other("PUT", key + "?tagging", "<Tagging><TagSet/></Tagging>").status, 403) << key;
   }
   EXPECT_EQ(get("/pail/k").body, "x");
-  EXPECT_EQ(put("/pail/k", "y", {{"If-Match", right}}).status, 200) << "its owner may";
+  EXPECT_EQ(put("/pail/k", "y", {{"If-Match", right}}).status, 200) << "the owner may do it";
   EXPECT_EQ(put("/pail/none", "y", {{"If-None-Match", wrong}}).status, 200);
 }
 
@@ -162,8 +163,9 @@ TEST_F(RightsTest, only_the_owner_changes_a_policy) {
   EXPECT_EQ(other("PUT", "/pail?policy", mine).status, 405);
   EXPECT_EQ(other("DELETE", "/pail?policy").status, 405);
   ASSERT_EQ(set_policy(statement("Deny", "\"*\"", R"("s3:*")", "pail"), "pail").status, 204);
-  EXPECT_EQ(get("/pail").status, 403) << "he has locked himself out";
-  EXPECT_EQ(ask({.method = "DELETE", .target = "/pail?policy"}).status, 204) << "and in again";
+  EXPECT_EQ(get("/pail").status, 403) << "the owner has locked himself out";
+  EXPECT_EQ(ask({.method = "DELETE", .target = "/pail?policy"}).status, 204)
+      << "and regains access";
 }
 
 TEST_F(RightsTest, a_tenant_cannot_use_another_tenants_bucket) {
@@ -213,7 +215,7 @@ TEST_F(RightsTest, an_unreadable_policy_lets_only_the_owner_in) {
   EXPECT_EQ(ask({.target = "/pail/k", .access_key = "OTHER"}).status, 403);
 }
 
-// A key that the policy does not mention is the owner's.
+// A key that the policy does not mention is reserved for the owner.
 TEST_F(RightsTest, a_removal_of_many_checks_each_key) {
   put("/pail/open", "x");
   put("/pail/shut", "x");

@@ -19,7 +19,7 @@ namespace orrery::s3server {
 namespace {
 
 const std::string kKeyRow = "nkey";
-const std::string kClockRow = "nclock";  // the wall clock, noted each minute
+const std::string kClockRow = "nclock";  // the wall clock, recorded every minute
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
 constexpr TimeMs kPlaceMs = 1000;
@@ -31,7 +31,7 @@ constexpr TimeMs kWellMs = 60'000;
 constexpr TimeMs kAsideMs = 3600'000;
 constexpr double kDayMs = 24 * 3600 * 1000.0;
 constexpr std::uint64_t kScrubBytesMin = 16u << 10;
-constexpr std::uint64_t kScrubTicks = 7ull * 24 * 3600 * 10;  // in a week
+constexpr std::uint64_t kScrubTicks = 7ull * 24 * 3600 * 10;  // ticks per week
 
 std::unexpected<Diagnostics> store_fault(const std::string& folder, const Refused& why) {
   return fail({.code = "store.open",
@@ -41,8 +41,8 @@ std::unexpected<Diagnostics> store_fault(const std::string& folder, const Refuse
                .fix = {}});
 }
 
-// Returns true if a Host header names this machine as its own processes do. Another name that leads
-// here is a page in a browser that had its own name resolve to 127.0.0.1, or a proxy for others.
+// Returns true if a Host header names this machine as its own processes do. Any other name comes
+// from a browser page whose host name resolves to 127.0.0.1, or from a proxy for other machines.
 bool names_this_machine(std::string_view host) {
   const bool bracketed = host.starts_with('[');
   const auto end = bracketed ? host.find(']') : host.find(':');
@@ -57,13 +57,13 @@ bool names_this_machine(std::string_view host) {
          (name.starts_with("127.") && name.find_first_not_of("0123456789.") == name.npos);
 }
 
-// Not 0, and never set back.
+// Never 0, and never set back.
 TimeMs steady_ms() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return 1 + std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
-// Letters and digits, as the keys of S3 are.
+// Letters and digits, like the access keys of S3.
 std::string fresh_key(std::size_t length) {
   static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   std::string key;
@@ -94,14 +94,14 @@ StoreSetting Runtime::setting() {
   StoreSetting to{.metadata = *opened_.metadata,
                   .drives = opened_.drive_set(),
                   .tiers = opened_.tiers,
-                  .now_ms = wall_clock_ms,
+                  .now_ms = options_.wall_clock,
                   .random_bytes = random_bytes,
                   .keys = options_.keys,
                   .hedger = hedger_.get()};
   to.tiers.front().held_bytes_max = options_.held_bytes_max;
-  if (!options_.keeps_house) to.shared_grace_ms = 0;  // it is opened alone
+  if (!options_.keeps_house) to.shared_grace_ms = 0;  // no other gateway is running
   to.run_after = opened_.run_after;
-  to.sweeps_whole = !options_.keeps_house;  // only a repair sweeps then
+  to.sweeps_whole = !options_.keeps_house;  // only a repair sweeps in this mode
   to.is_tight = [reserve = opened_.reserve] { return reserve->is_tight(); };
   to.agrees = [this] {
     const auto facts = store::facts_of(*opened_.metadata);
@@ -111,11 +111,11 @@ StoreSetting Runtime::setting() {
   return to;
 }
 
-// Takes a number for this run, and tells the drives before anything is written to them.
+// Takes a number for this run, and notifies the drives before anything is written to them.
 Answer<void> Runtime::begin() {
   if (auto good = store_->open(); !good) return good;
   if (const auto told = opened_.witnesses->begin(store_->epoch()); !told)
-    options_.log("no drive has noted the run: " + told.error().what);
+    options_.log("no drive has recorded this run: " + told.error().what);
   return {};
 }
 
@@ -147,10 +147,13 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   made->gateway_ = std::make_unique<Gateway>(*made->store_, std::move(gateway), options.log);
   made->scrubber_ = std::make_unique<Scrubber>(*made->store_);
   if (!options.keeps_house) return made;
+  made->begin_clock();
   if (options.moves.on) {
     MoverOptions moves = options.moves;
     moves.day_ms = options.gateway.day_ms;
-    moves.may = [runtime = made.get()] { return runtime->leads_.load(); };
+    moves.may = [runtime = made.get()] {
+      return runtime->leads_.load() && runtime->trusts_clock();
+    };
     made->mover_ = std::make_unique<Mover>(*made->store_, std::move(moves), options.log);
   }
   made->house_ = std::jthread(
@@ -158,8 +161,8 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   return made;
 }
 
-// What was enciphered once is not continued in the clear by an option that was forgotten. Who only
-// checks and mends needs no key.
+// If the store was encrypted before, forgetting an option must not make it continue unencrypted. A
+// run that only checks or repairs needs no key.
 Result<void> Runtime::check_key() {
   if (!options_.keeps_house) return {};
   const auto last = opened_.metadata->get(kKeyRow);
@@ -168,9 +171,10 @@ Result<void> Runtime::check_key() {
   if (*last && !options_.keys.keys.contains(**last)) {
     return fail({.code = "store.key",
                  .place = {options_.folder},
-                 .what = "the store is enciphered with the key " + **last + ", which was not given",
-                 .why = "what is there could not be read, and what is new would be in the clear",
-                 .fix = "name it with --key-file or --key-command"});
+                 .what = "the store is encrypted with the key " + **last + ", which was not given",
+                 .why = "existing objects could not be read, and new ones would be stored "
+                        "unencrypted",
+                 .fix = "give this key with --key-file or --key-command"});
   }
   if (auto good = check_master_keys(*store_, options_.folder); !good) return good;
   if (current.empty() || *last == current) return {};
@@ -179,7 +183,7 @@ Result<void> Runtime::check_key() {
   return {};
 }
 
-// Those who are no longer named lose their keys; what they put stays.
+// Tenants that are no longer named lose their access keys; their objects stay.
 Answer<void> Runtime::take_tenants() {
   auto set = set_tenants(*store_, {options_.tenants, options_.keeps_house});
   if (!set) return std::unexpected(set.error());
@@ -197,32 +201,35 @@ Answer<void> Runtime::take_tenants() {
     note("store.tenants",
          fmt::format("tenants of an earlier --tenants file still have access: {}",
                      fmt::join(set->stayed, ", ")),
-         "without --tenants they stay as they were",
-         "name the file again, or an empty one to shut them out");
+         "without --tenants the earlier tenants are kept",
+         "give the file again, or give an empty file to revoke their access");
   }
   const bool others = !set->stayed.empty() || (options_.tenants && !options_.tenants->empty());
   if (others && options_.keys.current.empty()) {
-    note("store.clear-secrets", "the tenants' secret keys stand in the metadata in the clear",
-         "the store has no master key; whoever can read its files has them",
-         "give one with --key-file or --key-command");
+    note("store.clear-secrets", "the tenants' secret keys are stored unencrypted in the metadata",
+         "the store has no master key, so anyone who can read its files can read the secret keys",
+         "give a master key with --key-file or --key-command");
   }
   if (set->unread > 0) {
-    note("store.key", fmt::format("the secrets of {} tenants cannot be opened", set->unread),
-         "they are sealed with a key that was not given", "give that key too, behind the first");
+    note("store.key", fmt::format("the secret keys of {} tenants cannot be decrypted", set->unread),
+         "they are encrypted with a master key that was not given",
+         "give that key too, after the current one");
   }
   if (set->sealed == 0) return {};
   note("store.sealed",
-       fmt::format("the secrets of {} tenants were sealed with the key {}", set->sealed,
+       fmt::format("the secret keys of {} tenants are now encrypted with the key {}", set->sealed,
                    options_.keys.current),
-       "before they stood in the metadata in the clear, or under another key", {});
-  // What cannot be taken off the disk now goes when the engine merges its tables.
+       "before, they were stored unencrypted or encrypted with another key", {});
+  // Values that cannot be removed from the disk now disappear when the engine merges its tables.
   if (auto gone = opened_.metadata->forget_before(rows::row::tenant("")); !gone) {
-    options_.log("earlier rows of tenants are still on the disk: " + gone.error().what);
+    options_.log("earlier rows with tenants' secret keys are still on the disk: " +
+                 gone.error().what);
   }
   return {};
 }
 
-// Of a store that took more than this program does: a policy that cannot be read shuts others out.
+// An earlier version may have accepted policies that this one does not. A policy that cannot be
+// read denies access to everyone but the owner.
 Answer<void> Runtime::look_at_policies() {
   const auto buckets = store_->buckets("");
   if (!buckets) return std::unexpected(buckets.error());
@@ -231,13 +238,13 @@ Answer<void> Runtime::look_at_policies() {
     if (text.empty()) continue;
     const auto policy = policy_of(text, bucket.name);
     if (policy) continue;
-    opened_.notes.push_back({.severity = Severity::warning,
-                             .code = "store.policy",
-                             .place = {options_.folder},
-                             .what = "the policy of bucket " + bucket.name +
-                                     " is not understood: " + policy.error().message,
-                             .why = "nobody but the bucket's owner is let in by it",
-                             .fix = "put a policy that S3 would take, or delete it"});
+    opened_.notes.push_back(
+        {.severity = Severity::warning,
+         .code = "store.policy",
+         .place = {options_.folder},
+         .what = "the policy of bucket " + bucket.name + " is not valid: " + policy.error().message,
+         .why = "until it is fixed, only the bucket's owner has access",
+         .fix = "replace it with a valid S3 policy, or delete it"});
   }
   return {};
 }
@@ -251,7 +258,7 @@ Runtime::~Runtime() {
   }
   if (store_->epoch() != 0) {
     if (auto ended = end_run(*store_); !ended) {
-      options_.log("the run could not be ended in order: " + ended.error().message);
+      options_.log("the store did not shut down cleanly: " + ended.error().message);
       return;
     }
   }
@@ -273,7 +280,7 @@ Result<Runtime::FirstKeys> Runtime::first_tenant(const std::string& access_key,
     const auto in_row = decode_tenant(cursor->value());
     if (!in_row) continue;
     if (!before) before = opened_tenant(*in_row, options_.keys);
-    // Keys that are given replace those of an earlier run: a key that leaked can be changed.
+    // Keys given now replace those of an earlier run, so that a leaked key can be changed.
     if (in_row->id != kFirstTenant || in_row->access_key == access_key) continue;
     commit.changes.push_back({std::string(cursor->key()), std::nullopt});
   }
@@ -314,10 +321,14 @@ net::Response Runtime::own_answer(const net::Request& request) {
   const bool near = request.peer.starts_with("127.") || request.peer == "::1";
   const std::string_view path = net::path_of(request);
   if (path == "/-/health") return {.body = "good\n"};
-  if (!near && !options_.metrics_for_all) return {.status = 403, .body = "not from there\n"};
+  if (!near && !options_.metrics_for_all) {
+    return {.status = 403, .body = "requests from this address are not allowed\n"};
+  }
   if (!options_.metrics_for_all && !names_this_machine(request.header("Host"))) {
     return {.status = 421,
-            .body = "ask for 127.0.0.1 or localhost, or start with --open-metrics\n"};
+            .body =
+                "use 127.0.0.1 or localhost as the host, or start the store with "
+                "--open-metrics\n"};
   }
   if (path == "/-/metrics") {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
@@ -325,7 +336,7 @@ net::Response Runtime::own_answer(const net::Request& request) {
   }
   if (path == "/-/status")
     return {.content_type = "application/json", .body = status_json(status())};
-  return {.status = 404, .body = "there is no such page\n"};
+  return {.status = 404, .body = "page not found\n"};
 }
 
 net::Service Runtime::service() {
@@ -342,12 +353,12 @@ net::Service Runtime::service() {
 void Runtime::collect(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto gone = store_->collect();
-    if (!gone) return complain("garbage could not be collected: " + gone.error().message);
+    if (!gone) return complain("garbage collection failed: " + gone.error().message);
     if (*gone == 0) return;
   }
 }
 
-// So much a tick that a walk over all takes about a week, and a little even where there is little.
+// Reads enough per tick that a walk over all shards takes about a week, but always a minimum.
 void Runtime::scrub() {
   if (scrub_bytes_ == 0) {
     std::uint64_t used = 0;
@@ -366,11 +377,12 @@ void Runtime::scrub() {
     scrubbed_ = now;
   }
   if (now.damaged == before.damaged) return;
-  options_.log(fmt::format("{} damaged shards found, {} written anew", now.damaged - before.damaged,
-                           now.mended - before.mended));
+  options_.log(fmt::format("scrubbing found {} damaged shards and rebuilt {} of them",
+                           now.damaged - before.damaged, now.mended - before.mended));
 }
 
-// Where others share the metadata: this run lives, and leads or does not.
+// If other gateways share the metadata: renews this gateway's registration, and finds out whether
+// it leads.
 void Runtime::keep_place() {
   const TimeMs now = steady_ms();
   if (now - kept_place_ms_ < kPlaceMs) return;
@@ -378,10 +390,10 @@ void Runtime::keep_place() {
   const std::uint64_t before = store_->epoch();
   if (const auto good = store_->renew(); !good) {
     leads_ = false;
-    return complain("the gateway's place could not be kept: " + good.error().message);
+    return complain("this gateway's registration could not be renewed: " + good.error().message);
   }
   if (store_->epoch() != before) {
-    options_.log("others took this gateway for dead: what was under way is refused");
+    options_.log("other gateways declared this one dead: requests in progress fail");
     (void)opened_.witnesses->begin(store_->epoch());
   }
   const auto leads = opened_.metadata->leads();
@@ -389,7 +401,7 @@ void Runtime::keep_place() {
   if (now - measured_ms_ < kMeasureMs) return;
   measured_ms_ = now;
   if (const auto good = store_->measure(); !good) {
-    complain("the buckets could not be measured: " + good.error().message);
+    complain("the usage of the buckets could not be updated: " + good.error().message);
   }
 }
 
@@ -399,25 +411,26 @@ void Runtime::sweep(const std::stop_token& stop) {
   if (!first && now - swept_ms_ < kSweepMs) return;
   swept_ms_ = now;
   if (!first) {
-    // Twice in a row: after a fault of the database all are looking for their place again.
+    // Requires two observations in a row, because after a fault of the database all gateways
+    // register again.
     const auto died = has_died(*store_);
     const bool before = std::exchange(seen_dead_, died && *died);
     if (!before || !seen_dead_) return;
     seen_dead_ = false;
   }
   const auto swept = sweep_orphans(*store_, [&] { return stop.stop_requested(); });
-  if (!swept) return complain("the sweep failed: " + swept.error().message);
+  if (!swept) return complain("the sweep for orphaned files failed: " + swept.error().message);
   if (swept->set_aside > 0) {
     options_.log(
-        fmt::format("{} files of a run that died were set aside: no object names them; they are "
-                    "removed once the store has been well for {:.1f} days",
+        fmt::format("{} files of a crashed run belong to no object and were set aside; they are "
+                    "removed after the store has been healthy for {:.1f} days",
                     swept->set_aside, static_cast<double>(options_.aside_ms) / kDayMs));
   }
   for (const std::string& what : swept->says) options_.log(what);
   if (swept->kept > 0) {
     complain(
-        fmt::format("ATTENTION: {} files are whole objects that no row names; rows were lost. "
-                    "Nothing of them is removed; `orrery store fsck` lists them",
+        fmt::format("ATTENTION: {} files are complete objects without a metadata row, so rows were "
+                    "lost. None of these files is removed; `orrery store fsck` lists them",
                     swept->kept));
   }
 }
@@ -427,7 +440,8 @@ void Runtime::complain(const std::string& what) {
   options_.log(what);
 }
 
-// What the metadata have is noted on the drives; where gateways share them, the leader counts.
+// Records on the drives how far the metadata has come. If gateways share the metadata, the leader
+// counts.
 void Runtime::keep_witness() {
   const TimeMs now = steady_ms();
   if (now - witnessed_ms_ < kWitnessMs) return;
@@ -445,13 +459,13 @@ void Runtime::keep_witness() {
   opened_.witnesses->keep();
 }
 
-// Counts the minutes in which nothing failed and all drives were there, and removes what has been
-// aside for long enough of them.
+// Adds up the time in which nothing failed and all drives were available, and removes files that
+// have been set aside for long enough of it.
 void Runtime::keep_health(const std::stop_token& stop) {
   const TimeMs now = steady_ms();
   if (now - well_ms_ < kWellMs) return;
   const TimeMs passed = now - std::exchange(well_ms_, now);
-  const auto wall = static_cast<std::uint64_t>(std::max<TimeMs>(wall_clock_ms(), 0));
+  const auto wall = static_cast<std::uint64_t>(std::max<TimeMs>(options_.wall_clock(), 0));
   (void)opened_.metadata->commit(
       {.changes = {{kClockRow, rows::big_endian(wall)}}, .durable = false});
   const bool all_there = std::ranges::all_of(
@@ -461,9 +475,9 @@ void Runtime::keep_health(const std::stop_token& stop) {
   if (now - aside_ms_ < kAsideMs && aside_ms_ != 0) return;
   aside_ms_ = now;
   const auto aside = tend_aside(*store_, [&] { return stop.stop_requested(); });
-  if (!aside) return complain("files set aside could not be looked at: " + aside.error().message);
+  if (!aside) return complain("the files set aside could not be checked: " + aside.error().message);
   if (aside->brought_back + aside->removed > 0) {
-    options_.log(fmt::format("of the files set aside {} came back and {} were removed",
+    options_.log(fmt::format("of the files set aside, {} were restored and {} were removed",
                              aside->brought_back, aside->removed));
   }
 }
@@ -472,27 +486,28 @@ void Runtime::begin_clock() {
   clock_ = upkeep::ClockWatch(options_.gateway.day_ms);
   const auto row = opened_.metadata->get(kClockRow);
   const TimeMs noted = row && *row ? static_cast<TimeMs>(rows::from_big_endian(**row)) : 0;
-  say_clock(clock_.begin(wall_clock_ms(), steady_ms(), noted));
+  const std::scoped_lock lock(clock_mutex_);
+  say_clock(clock_.begin(options_.wall_clock(), steady_ms(), noted));
 }
 
 void Runtime::say_clock(std::optional<upkeep::ClockChange> change) {
   if (change == upkeep::ClockChange::set_forward) {
     complain(
         "ATTENTION: the clock of this machine was set forward, or the store was stopped for a "
-        "month: lifecycle rules remove nothing for a day. Set the clock right if it is wrong");
+        "month. Lifecycle rules remove nothing for one day. If the clock is wrong, correct it");
   } else if (change == upkeep::ClockChange::set_back) {
     options_.log("the clock of this machine was set back");
   }
 }
 
 bool Runtime::trusts_clock() {
+  const std::scoped_lock lock(clock_mutex_);
   const TimeMs now = steady_ms();
-  say_clock(clock_.look(wall_clock_ms(), now));
+  say_clock(clock_.look(options_.wall_clock(), now));
   return !clock_.rests(now);
 }
 
 void Runtime::keep_house(const std::stop_token& stop) {
-  begin_clock();
   const bool shared = opened_.metadata->is_shared();
   leads_ = !shared;
   measured_ms_ = steady_ms();
@@ -512,9 +527,11 @@ void Runtime::keep_house(const std::stop_token& stop) {
       scrub();
       keep_health(stop);
     }
+    // Read before the clock is judged: a jump in between is seen.
+    const TimeMs wall = options_.wall_clock();
     const bool trusts = trusts_clock();
     if (leads_ && trusts && steady_ms() >= next) {
-      const auto run = run_lifecycle(*store_, day, [&] { return stop.stop_requested(); });
+      const auto run = run_lifecycle(*store_, day, [&] { return stop.stop_requested(); }, wall);
       if (!run) complain("the lifecycle run failed: " + run.error().message);
       next = steady_ms() + period;
     }

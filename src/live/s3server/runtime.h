@@ -1,14 +1,13 @@
-// A store that runs: the folder opened, the gateway over it, and the thread that keeps house.
+// A running store: the open folder, the gateway on top of it, and the thread that does the upkeep.
 //
-// The thread collects garbage as it comes, reads all shards through once a week and mends them,
-// sweeps once after the start what an earlier run left behind, and carries out the lifecycle rules,
-// a hundredth of a day apart and a minute at the most. A second one moves objects between tiers
-// (mover.h). What fails is logged and tried again. The
-// destructor stops the thread, marks the run as ended in order and seals the folder
-// (store_folder.h); a run that dies is swept after by the next. What the thread times it times by a
-// clock that nobody sets. Where several gateways share the metadata, the one that leads keeps
-// house, sweeps after those that die, and each says every second that it lives and counts anew what
-// buckets hold every ten minutes.
+// This thread collects garbage continuously, reads all shards once a week and repairs them, sweeps
+// once after the start what an earlier run left behind, and applies the lifecycle rules every
+// hundredth of a day, but at least every minute. A second thread moves objects between tiers
+// (mover.h). Failures are logged and retried. The destructor stops the threads, marks the run as
+// cleanly ended and seals the folder (store_folder.h); a run that dies is swept by the next. The
+// thread measures intervals by the steady clock. If several gateways share the metadata, the leader
+// does the upkeep and sweeps after gateways that die; each gateway renews its registration every
+// second and recounts the contents of the buckets every ten minutes.
 #pragma once
 
 #include <thread>
@@ -22,30 +21,31 @@
 
 namespace orrery::s3server {
 
-struct RuntimeOptions {
-  std::string folder;
-  std::vector<TierPlan> tiers = usual_tiers();  // of a store that is not there yet
-  GatewaySetting gateway = {};
-  MoverOptions moves = {};
-  KeyRing keys = {};                                      // at rest
-  std::optional<std::vector<Tenant>> tenants = {};        // besides the first; none: as they were
-  std::shared_ptr<const net::ServerLoad> load = nullptr;  // of the server, for the metrics
-  bool metrics_for_all = false;                           // not only on this machine
-  drives::S3Access s3 = {};  // to tiers that lie in other object stores
-  // An object of the first tier of up to so many bytes stands in the metadata (store/blob.h). In
-  // the slower tiers it is a file, for they are there to be cheaper.
-  std::size_t held_bytes_max = std::size_t{8} << 10;
-  std::string database = {};  // of a new store whose metadata several gateways share
-  bool keeps_house = true;
-  bool replace_drives = false;
-  bool accepts_loss = false;  // opens metadata that have lost commits (repair, once it was asked)
-  // So long files that no row names are kept aside, in time that the store was well.
-  TimeMs aside_ms = 7 * 24 * 3600 * TimeMs{1000};
-  std::function<void(const std::string&)> log;
-};
-
 std::string random_bytes(std::size_t count);
 TimeMs wall_clock_ms();
+
+struct RuntimeOptions {
+  std::string folder;
+  std::vector<TierPlan> tiers = usual_tiers();  // tiers of a store that does not exist yet
+  GatewaySetting gateway = {};
+  MoverOptions moves = {};
+  KeyRing keys = {};                                // keys for encryption at rest
+  std::optional<std::vector<Tenant>> tenants = {};  // tenants besides the first; nullopt: unchanged
+  std::shared_ptr<const net::ServerLoad> load = nullptr;  // load of the server, for the metrics
+  bool metrics_for_all = false;  // metrics can be read from other machines too
+  drives::S3Access s3 = {};      // access to tiers in other object stores
+  // Objects of the first tier up to this size are stored in the metadata (store/blob.h). In the
+  // slower tiers they are files, because those tiers are meant to be cheaper.
+  std::size_t held_bytes_max = std::size_t{8} << 10;
+  std::string database = {};  // for a new store whose metadata several gateways share
+  bool keeps_house = true;
+  bool replace_drives = false;
+  bool accepts_loss = false;  // opens metadata that has lost commits (for a confirmed repair)
+  // How long files that no row refers to stay set aside, counted in healthy time of the store.
+  TimeMs aside_ms = 7 * 24 * 3600 * TimeMs{1000};
+  std::function<TimeMs()> wall_clock = wall_clock_ms;
+  std::function<void(const std::string&)> log;
+};
 
 class Runtime {
  public:
@@ -54,8 +54,8 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // The keys of the first tenant: these, in place of those of an earlier run; or where they are
-  // empty those of an earlier run, or fresh ones (`made`).
+  // The keys of the first tenant: the given ones, which replace those of an earlier run. If none
+  // are given: those of an earlier run, or new ones (`made`).
   struct FirstKeys {
     std::string access_key;
     std::string secret_key;
@@ -64,7 +64,8 @@ class Runtime {
   Result<FirstKeys> first_tenant(const std::string& access_key, const std::string& secret_key);
 
   Gateway& gateway() { return *gateway_; }
-  // The gateway, and beside it /-/metrics, /-/status and /-/health: no bucket is named so.
+  // The gateway, and next to it /-/metrics, /-/status and /-/health; no bucket can have such a
+  // name.
   net::Service service();
   StoreStatus status();
   Store& store() { return *store_; }
@@ -79,7 +80,7 @@ class Runtime {
   net::Response own_answer(const net::Request& request);
   StoreSetting setting();
   Answer<void> begin();
-  // Logs a fault of the house: the store is not well for this minute.
+  // Logs a fault of the upkeep: the store does not count as healthy for this minute.
   void complain(const std::string& what);
   void keep_house(const std::stop_token& stop);
   void keep_place();
@@ -87,7 +88,8 @@ class Runtime {
   void keep_health(const std::stop_token& stop);
   void sweep(const std::stop_token& stop);
   void collect(const std::stop_token& stop);
-  // Whether the lifecycle rules may remove anything by the wall clock as it is (clock_watch.h).
+  // Returns whether the wall clock can be trusted, so that lifecycle rules may remove objects
+  // (clock_watch.h). Called by the maintenance thread and by the thread that moves objects.
   bool trusts_clock();
   void begin_clock();
   void say_clock(std::optional<upkeep::ClockChange> change);
@@ -101,18 +103,19 @@ class Runtime {
   std::unique_ptr<Gateway> gateway_;
   std::unique_ptr<Scrubber> scrubber_;
   std::mutex scrub_mutex_;
-  ScrubCounts scrubbed_;             // as the last tick left it
-  std::uint64_t scrub_bytes_ = 0;    // a tick
-  std::atomic<bool> leads_ = false;  // this gateway keeps house
+  ScrubCounts scrubbed_;             // as of the last tick
+  std::uint64_t scrub_bytes_ = 0;    // bytes per tick
+  std::atomic<bool> leads_ = false;  // this gateway does the upkeep
   TimeMs measured_ms_ = 0;
   TimeMs swept_ms_ = 0;
   bool seen_dead_ = false;
   TimeMs kept_place_ms_ = 0;
   TimeMs witnessed_ms_ = 0;
   TimeMs beaten_ms_ = 0;
-  TimeMs well_ms_ = 0;   // when the time that the store was well was counted last
-  TimeMs aside_ms_ = 0;  // when the files that are set aside were looked at last
+  TimeMs well_ms_ = 0;   // time at which the healthy time was last counted
+  TimeMs aside_ms_ = 0;  // time at which the files set aside were last checked
   std::atomic<bool> is_well_ = true;
+  std::mutex clock_mutex_;
   upkeep::ClockWatch clock_{24 * 3600 * TimeMs{1000}};
   std::unique_ptr<Mover> mover_;
   std::jthread house_;

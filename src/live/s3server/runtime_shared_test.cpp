@@ -1,4 +1,5 @@
-// A store whose metadata several gateways share, and what its log says of damage and failed sweeps.
+// A store whose metadata several gateways share, and what its log says about damage and failed
+// sweeps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -52,7 +53,7 @@ class SharedRuntime : public testing::Test {
     EXPECT_TRUE(runtime) << to_text(runtime.error());
     return runtime ? std::move(*runtime) : nullptr;
   }
-  // Bytes that no commit names.
+  // Writes bytes that no commit names.
   static void leave_behind(Runtime& runtime) {
     store::BlobWriter writer = runtime.store().writer("hot");
     EXPECT_TRUE(writer.append(std::string(20'000, 'x')));
@@ -86,8 +87,10 @@ TEST_F(SharedRuntime, the_leader_sweeps_and_renews_its_run_once_a_second) {
   std::filesystem::resize_file(shards("/a").front(), 10);  // the run died while writing
   const auto runtime = opened();
   ASSERT_TRUE(soon([&] { return shards("/a").empty(); }));
-  ASSERT_TRUE(soon([&] { return hears("1 files of a run that died were set aside"); })) << heard();
-  // Every tick looks for garbage; the run is renewed once a second.
+  ASSERT_TRUE(soon([&] {
+    return hears("1 files of a crashed run belong to no object and were set aside");
+  })) << heard();
+  // Every tick checks for garbage; the run is renewed once per second.
   const auto began = std::chrono::steady_clock::now();
   const auto looks = [&] { return server.asked("BEGIN ISOLATION").size(); };
   const auto kept = [&] { return server.asked("SELECT 1").size(); };
@@ -96,10 +99,10 @@ TEST_F(SharedRuntime, the_leader_sweeps_and_renews_its_run_once_a_second) {
   ASSERT_TRUE(soon([&] { return looks() >= first + 8; }));
   const auto took = std::chrono::steady_clock::now() - began;
   EXPECT_LE(kept() - before, 2u * (1u + static_cast<std::size_t>(took / 1s)));
-  EXPECT_THAT(heard(), Not(HasSubstr("could not be kept")));
+  EXPECT_THAT(heard(), Not(HasSubstr("could not be renewed")));
 }
 
-TEST_F(SharedRuntime, a_gateway_taken_for_dead_reports_it_and_takes_a_new_number) {
+TEST_F(SharedRuntime, a_gateway_declared_dead_reports_it_and_takes_a_new_number) {
   rows::SimulatedPostgres server;
   options.database = server.address();
   const auto runtime = opened();
@@ -109,7 +112,7 @@ TEST_F(SharedRuntime, a_gateway_taken_for_dead_reports_it_and_takes_a_new_number
   ASSERT_EQ(rows.erase(rows::row::epoch(run)), 1u);
   server.set_rows(rows);
   ASSERT_TRUE(soon([&] {
-    return hears("others took this gateway for dead: what was under way is refused");
+    return hears("other gateways declared this one dead: requests in progress fail");
   })) << heard();
   EXPECT_NE(runtime->store().epoch(), run);
 }
@@ -134,7 +137,7 @@ TEST_F(SharedRuntime, each_damage_is_reported_separately) {
   }
   ASSERT_TRUE(soon([&] {
     const std::string all = heard();
-    const std::string line = "1 damaged shards found, 1 written anew\n";
+    const std::string line = "scrubbing found 1 damaged shards and rebuilt 1 of them\n";
     const auto at = all.find(line);
     return at != all.npos && all.find(line, at + 1) != all.npos;
   })) << heard();
@@ -146,7 +149,7 @@ TEST_F(SharedRuntime, a_failed_sweep_is_reported) {
   ASSERT_EQ(files.size(), 1u);
   std::filesystem::remove_all(files.front().parent_path());
   const auto runtime = opened();
-  EXPECT_TRUE(soon([&] { return hears("the sweep failed: "); })) << heard();
+  EXPECT_TRUE(soon([&] { return hears("the sweep for orphaned files failed: "); })) << heard();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A store that runs on a folder of its own: keys and tenants over restarts, its own pages, and the
-// work that it does beside answering requests.
+// A store that runs in its own folder: keys and tenants over restarts, its own pages, and the work
+// that it does besides answering requests.
 #include "live/s3server/runtime.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ class RuntimeTest : public testing::Test {
     EXPECT_TRUE(runtime) << to_text(runtime.error());
     return runtime ? std::move(*runtime) : nullptr;
   }
-  // Signs with the keys of the first tenant, or with those given.
+  // Signs with the keys of the first tenant, or with the given keys.
   static net::Response ask(Runtime& runtime, const std::string& method, const std::string& target,
                            const std::string& body = "", const std::string& key = "AK",
                            const std::string& secret = "secret", net::HeaderList headers = {}) {
@@ -139,7 +139,7 @@ TEST_F(RuntimeTest, the_first_tenant_has_keys_that_stay) {
   EXPECT_FALSE(given->made);
   EXPECT_EQ(given->access_key, "MINE");
   EXPECT_THAT(ask(*runtime, "GET", "/", "", "MINE", "hidden").body, HasSubstr("<Name>pail</Name>"))
-      << "one tenant, whichever key";
+      << "both keys belong to one tenant";
 }
 
 TEST_F(RuntimeTest, tenants_are_those_of_the_last_list) {
@@ -161,15 +161,15 @@ TEST_F(RuntimeTest, tenants_are_those_of_the_last_list) {
   options.tenants.reset();
   {
     const auto runtime = opened();
-    EXPECT_TRUE(knows(*runtime, "BLUE") && knows(*runtime, "RED")) << "as they were";
+    EXPECT_TRUE(knows(*runtime, "BLUE") && knows(*runtime, "RED")) << "the tenants are unchanged";
     EXPECT_THAT(ask(*runtime, "PUT", "/pail/b", "b", "BLUE", "s").body, HasSubstr("QuotaExceeded"))
-        << "what is there is counted at the start";
+        << "existing objects are counted at the start";
   }
   options.tenants = std::vector<Tenant>{{"RED", "s", "red", "red", 0}};
   const auto runtime = opened();
   EXPECT_FALSE(knows(*runtime, "BLUE"));
   EXPECT_TRUE(knows(*runtime, "RED"));
-  EXPECT_EQ(ask(*runtime, "GET", "/own/a").status, 200) << "the first stays";
+  EXPECT_EQ(ask(*runtime, "GET", "/own/a").status, 200) << "the first tenant stays";
 }
 
 TEST_F(RuntimeTest, an_encrypted_store_is_not_opened_without_its_key) {
@@ -201,7 +201,7 @@ TEST_F(RuntimeTest, an_encrypted_store_is_not_opened_without_its_key) {
     EXPECT_EQ(ask(*runtime, "GET", "/pail/k").body, "in cipher");
   }
   options.keys = ring({"one"});
-  EXPECT_FALSE(Runtime::open(options)) << "it was written with two since";
+  EXPECT_FALSE(Runtime::open(options)) << "the store has since been written with two keys";
 }
 
 TEST_F(RuntimeTest, status_and_metrics_are_for_this_machine_only) {
@@ -233,7 +233,7 @@ TEST_F(RuntimeTest, status_and_metrics_are_for_this_machine_only) {
   options.moves.on = false;
   runtime = opened();
   const net::Request request{.target = "/-/metrics", .peer = "10.0.0.1"};
-  EXPECT_TRUE(runtime->service().answer(request).later) << "it looks at drives";
+  EXPECT_TRUE(runtime->service().answer(request).later) << "it checks drives";
   EXPECT_EQ(page(*runtime, "/-/metrics", "10.0.0.1").status, 200);
   EXPECT_EQ(runtime->moves(), nullptr);
 }
@@ -247,7 +247,7 @@ TEST_F(RuntimeTest, small_objects_are_held_in_rows_and_garbage_is_collected) {
   ask(*runtime, "PUT", "/pail/large", std::string((8 << 10) + 1, 'l'));
   EXPECT_EQ(files("hot"), 1u);
   ask(*runtime, "PUT", "/pail/cold", "c", "AK", "secret", {{"x-amz-storage-class", "GLACIER"}});
-  EXPECT_EQ(files("cold"), 1u) << "the slower tiers are there to be cheaper";
+  EXPECT_EQ(files("cold"), 1u) << "small objects of slower tiers are files";
   EXPECT_EQ(ask(*runtime, "DELETE", "/pail/large").status, 204);
   ASSERT_TRUE(soon([&] { return files("hot") == 0; }));
 }
@@ -260,14 +260,15 @@ TEST_F(RuntimeTest, a_run_sweeps_after_runs_that_died) {
     ASSERT_TRUE(writer.finish());  // and no commit names it
   }
   ASSERT_EQ(files("hot"), 1u);
-  // The sweep would keep and report whole objects of a run that ended in order.
+  // The sweep would keep and report complete objects of a run that ended cleanly.
   for (const auto& at : std::filesystem::recursive_directory_iterator(folder + "/hot/data")) {
     if (at.is_regular_file()) std::filesystem::resize_file(at.path(), 10);
   }
   const auto runtime = opened();
   ASSERT_TRUE(soon([&] { return files("hot") == 0; }));
   ASSERT_TRUE(soon([&] {
-    return heard().find("1 files of a run that died were set aside") != said.npos;
+    return heard().find("1 files of a crashed run belong to no object and were set aside") !=
+           said.npos;
   })) << heard();
 }
 
@@ -306,7 +307,7 @@ TEST_F(RuntimeTest, damage_is_found_and_mended) {
   ASSERT_TRUE(soon([&] { return runtime->status().scrub.damaged == 1; }));
   ASSERT_TRUE(soon([&] { return runtime->status().scrub.mended == 1; }));
   ASSERT_TRUE(soon([&] {
-    return heard().find("1 damaged shards found, 1 written anew") != std::string::npos;
+    return heard().contains("scrubbing found 1 damaged shards and rebuilt 1 of them");
   })) << heard();
 }
 
@@ -335,6 +336,46 @@ TEST_F(RuntimeTest, lifecycle_rules_are_carried_out) {
   ASSERT_TRUE(soon([&] { return files("hot") == 0; })) << "the old bytes are collected";
 }
 
+// Neither the rules of a bucket nor those of the tiers count days that did not pass.
+TEST_F(RuntimeTest, a_clock_set_forward_removes_no_object) {
+  std::atomic<TimeMs> ahead_ms = 0;
+  options.wall_clock = [&] { return wall_clock_ms() + ahead_ms; };
+  options.gateway.day_ms = 5000;  // a clock in doubt rests the rules for so long
+  storage::KeepPlace hot{.name = "hot"};
+  hot.keep.window = days(7);
+  options.moves.places = {hot};
+  const auto runtime = opened();
+  ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
+  ask(*runtime, "PUT", "/pail");
+  const std::string rules =
+      "<LifecycleConfiguration><Rule><Prefix>ruled</Prefix><Status>Enabled</Status>"
+      "<Expiration><Days>100</Days></Expiration></Rule></LifecycleConfiguration>";
+  ASSERT_EQ(ask(*runtime, "PUT", "/pail?lifecycle", rules).status, 200);
+  ask(*runtime, "PUT", "/pail/ruled", "x");
+  for (const char* step : {"1", "2"}) {
+    ask(*runtime, "PUT", std::string("/pail/step-") + step, "x", "AK", "secret",
+        {{"x-amz-tagging", std::string("orrery-run=r&orrery-step=") + step}});
+    std::this_thread::sleep_for(5ms);
+  }
+  const auto is_there = [&](const char* key) {
+    return runtime->store().find("pail", key, std::nullopt).has_value();
+  };
+  // Both are read, so that the newer is known to be good.
+  ASSERT_TRUE(soon([&] { return runtime->moves()->verified >= 2; }));
+  ahead_ms = 8 * 24 * 3600 * TimeMs{1000};
+  ASSERT_TRUE(soon([&] { return heard().find("clock of this machine was set forward") != said.npos; }))
+      << heard();
+  const auto rounds = runtime->moves()->rounds.load();
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_TRUE(is_there("ruled"));
+  EXPECT_TRUE(is_there("step-1"));
+  EXPECT_LE(runtime->moves()->rounds, rounds + 1) << "nothing is moved by a clock in doubt";
+  ahead_ms = 0;
+  ASSERT_TRUE(soon([&] { return heard().find("was set back") != said.npos; }));
+  EXPECT_TRUE(soon([&] { return runtime->moves()->rounds > rounds + 1; })) << "and then it goes on";
+  EXPECT_TRUE(is_there("step-1"));
+}
+
 TEST(RandomBytes, have_the_requested_length_and_never_repeat) {
   EXPECT_EQ(random_bytes(0).size(), 0u);
   EXPECT_EQ(random_bytes(33).size(), 33u);
@@ -350,7 +391,7 @@ class RuntimeRows : public testing::Test {
     options.folder = folder;
     options.keeps_house = false;
     options.log = [](const std::string& line) { ADD_FAILURE() << line; };
-    // A store that was made, whose drive has none of its 256 folders: nothing is written to it.
+    // An existing store whose drive has none of its 256 folders, so that nothing is written to it.
     std::filesystem::create_directories(folder + "/hot/data");
     std::ofstream(folder + "/hot/drive") << drives::mark_text({"id", "hot-0"});
     std::ofstream(folder + "/store") << upkeep::store_text("id", {{.name = "hot"}});
@@ -378,7 +419,7 @@ TEST_F(RuntimeRows, an_upload_is_not_taken_for_a_tenant) {
     upload = runtime->store().begin_upload({.id = {}, .bucket = "pail", .key = "k"}).value();
     const auto made = runtime->first_tenant("", "");
     ASSERT_TRUE(made);
-    EXPECT_TRUE(made->made) << "there was none";
+    EXPECT_TRUE(made->made) << "there was no run before";
     EXPECT_EQ(made->access_key.size(), 20u);
     EXPECT_EQ(made->secret_key.size(), 40u);
     EXPECT_TRUE(has(*runtime, rows::row::tenant(made->access_key)));
@@ -402,14 +443,14 @@ TEST_F(RuntimeRows, removed_tenants_lose_their_keys_and_the_first_stays) {
     const auto runtime = opened();
     EXPECT_FALSE(has(*runtime, rows::row::tenant("BLUE")));
     EXPECT_TRUE(has(*runtime, rows::row::tenant("FIRST")));
-    EXPECT_TRUE(has(*runtime, rows::row::tenant("RUBBISH"))) << "it cannot be read";
+    EXPECT_TRUE(has(*runtime, rows::row::tenant("RUBBISH"))) << "the row cannot be read";
   }
   options.tenants.reset();
   const auto runtime = opened();
   EXPECT_TRUE(has(*runtime, rows::row::tenant("FIRST")));
 }
 
-// In order it leaves no row of itself; the number of the next is one more.
+// A run that ends cleanly leaves no row; the number of the next run is one higher.
 TEST_F(RuntimeRows, a_run_removes_its_row_when_it_ends) {
   std::uint64_t run = 0;
   {

@@ -93,7 +93,7 @@ bool is_bucket_name(std::string_view name) {
 Answer<void> check_key(std::string_view key) {
   if (key.size() > kKeyBytesMax) return refused("KeyTooLongError");
   if (key.find('\0') != key.npos || !is_valid_utf8(key)) {
-    return refused("InvalidURI", "A key is UTF-8 without NUL.");
+    return refused("InvalidURI", "A key must be valid UTF-8 without NUL.");
   }
   return {};
 }

@@ -13,7 +13,8 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// Hands on every line that says something; the fault is that of the first which is refused.
+// Calls the function for every line that is not empty or a comment. Fails at the first line that it
+// refuses.
 Result<void> each_line(std::string_view text, const std::string& file, const std::string& fix,
                        const std::function<std::string(const Words&)>& take) {
   int number = 0;
@@ -48,18 +49,22 @@ std::string bytes_of_hex(std::string_view hex) {
 Result<std::vector<Tenant>> tenants_of(std::string_view text, const std::string& file) {
   std::vector<Tenant> tenants;
   const auto take = [&](const Words& words) -> std::string {
-    if (words.size() < 3 || words.size() > 4) return "a tenant has a name and two keys";
+    if (words.size() < 3 || words.size() > 4) {
+      return "a line must have a tenant's name and two keys";
+    }
     Tenant tenant{.access_key = std::string(words[1]),
                   .secret_key = std::string(words[2]),
                   .id = std::string(words[0]),
                   .name = std::string(words[0])};
     for (const Tenant& other : tenants) {
-      if (other.access_key == tenant.access_key) return "two tenants have one access key";
+      if (other.access_key == tenant.access_key) return "two tenants have the same access key";
     }
     if (words.size() == 4) {
       const bool named = words[3].starts_with("quota=");
       const auto quota = parse_quantity<Bytes>(named ? words[3].substr(6) : std::string_view());
-      if (!quota || quota->base() < 1) return "the quota of " + tenant.name + " is no size";
+      if (!quota || quota->base() < 1) {
+        return "the quota of " + tenant.name + " is not a valid size";
+      }
       tenant.quota_bytes = static_cast<std::uint64_t>(quota->base());
     }
     tenants.push_back(std::move(tenant));
@@ -74,7 +79,7 @@ Result<std::vector<Tenant>> tenants_of(std::string_view text, const std::string&
 Result<S3Keys> s3_keys_of(std::string_view text, const std::string& file) {
   S3Keys keys;
   const auto take = [&](const Words& words) -> std::string {
-    if (words.size() != 3) return "a bucket has two keys";
+    if (words.size() != 3) return "a line must have a bucket and two keys";
     const bool fresh =
         keys.emplace(words[0], s3::Credentials{std::string(words[1]), std::string(words[2]), ""})
             .second;
@@ -89,11 +94,11 @@ Result<S3Keys> s3_keys_of(std::string_view text, const std::string& file) {
 Result<KeyRing> keys_of(std::string_view text, const std::string& file) {
   KeyRing ring;
   const auto take = [&](const Words& words) -> std::string {
-    if (words.size() != 2) return "a key has an id and its digits";
+    if (words.size() != 2) return "a line must have an id and the digits of the key";
     const std::string key =
         words[1].size() == 2 * s3::kMasterKeyBytes ? bytes_of_hex(words[1]) : "";
-    if (key.size() != s3::kMasterKeyBytes) return "a key has 64 hexadecimal digits";
-    if (!ring.keys.emplace(words[0], key).second) return "two keys have one id";
+    if (key.size() != s3::kMasterKeyBytes) return "a key must have 64 hexadecimal digits";
+    if (!ring.keys.emplace(words[0], key).second) return "two keys have the same id";
     if (ring.current.empty()) ring.current = words[0];
     return {};
   };
@@ -104,7 +109,7 @@ Result<KeyRing> keys_of(std::string_view text, const std::string& file) {
   if (ring.keys.empty()) {
     return fail({.code = "store.secrets",
                  .place = {file},
-                 .what = "there is no key",
+                 .what = "the file has no key",
                  .why = {},
                  .fix = "write ID and the output of `openssl rand -hex 32`"});
   }

@@ -2,9 +2,10 @@
 // credentials for other stores. One entry per line, words separated by blanks, # begins a comment.
 //
 //   tenants   NAME ACCESS-KEY SECRET-KEY [quota=10TB]
-//   s3 keys   BUCKET ACCESS-KEY SECRET-KEY      for tiers in other object stores
-//   keys      ID 64-HEXADECIMAL-DIGITS      the first is for new blobs; the others open what was
-//                                           written with them
+//   s3 keys   BUCKET ACCESS-KEY SECRET-KEY  for tiers in other object stores
+//   keys      ID 64-HEXADECIMAL-DIGITS      the first encrypts new blobs; the others decrypt blobs
+//                                           that were written with them
+//
 // An error names the line, never the secret.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace orrery::s3server {
 namespace {
 
-constexpr std::size_t kBucketsShown = 1000;  // a series each; more would burden whoever scrapes
+constexpr std::size_t kBucketsShown = 1000;  // one series per bucket; more would make scraping slow
 
 using net::Exposition;
 using net::MetricLabels;
@@ -35,11 +35,11 @@ void add_requests(Exposition& to, const GatewayCounts& counts) {
     to.sample(kind_label(k, {{"outcome", "refused"}}), static_cast<double>(refused));
     to.sample(kind_label(k, {{"outcome", "fault"}}), static_cast<double>(faults));
   }
-  to.family(named("bytes_total"), "counter", "Bytes of objects put, and of answers.");
+  to.family(named("bytes_total"), "counter", "Bytes of objects received, and of answers sent.");
   for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
     to.sample(kind_label(k), static_cast<double>(counts.kinds[k].bytes));
   }
-  to.family(named("request_seconds"), "histogram", "Until the answer begins.");
+  to.family(named("request_seconds"), "histogram", "Time until the answer begins.");
   for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
     const KindCounts& kind = counts.kinds[k];
     double sum = 0;
@@ -62,14 +62,15 @@ void add_requests(Exposition& to, const GatewayCounts& counts) {
   }
   to.single(named("slow_tier_reads_total"), "counter",
             "Reads of objects that belong to a slow tier.", static_cast<double>(counts.slow_reads));
-  to.single(named("slow_tier_hits_total"), "counter", "... that were found in the hot one.",
+  to.single(named("slow_tier_hits_total"), "counter",
+            "Reads of objects that belong to a slow tier, served from the hot tier.",
             static_cast<double>(counts.promoted_hits));
-  to.single(named("slowed_total"), "counter", "Requests told to slow down.",
+  to.single(named("slowed_total"), "counter", "Requests answered with SlowDown.",
             static_cast<double>(counts.slowed));
 }
 
 void add_moves(Exposition& to, const MoveCounts& moves) {
-  to.family(named("moves_total"), "counter", "Steps of moves between tiers.");
+  to.family(named("moves_total"), "counter", "Steps of moves between tiers that succeeded.");
   to.sample({{"step", "copy"}}, static_cast<double>(moves.copies));
   to.sample({{"step", "verify"}}, static_cast<double>(moves.verified));
   to.sample({{"step", "remove"}}, static_cast<double>(moves.removed));
@@ -77,50 +78,53 @@ void add_moves(Exposition& to, const MoveCounts& moves) {
             static_cast<double>(moves.failed));
   to.single(named("moved_bytes_total"), "counter", "Bytes copied between tiers.",
             static_cast<double>(moves.bytes));
-  to.single(named("moves_waiting"), "gauge", "Objects that belong elsewhere.",
+  to.single(named("moves_waiting"), "gauge", "Objects waiting to be moved to another tier.",
             static_cast<double>(moves.waiting));
 }
 
 void add_keeping(Exposition& to, const StoreStatus& status) {
   const ScrubCounts& scrub = status.scrub;
-  to.single(named("scrubbed_bytes_total"), "counter", "Bytes of shards read and checked.",
+  to.single(named("scrubbed_bytes_total"), "counter",
+            "Bytes of shards that the scrubber has read and checked.",
             static_cast<double>(scrub.bytes));
-  to.single(named("scrub_rounds_total"), "counter", "Whole walks over all shards.",
+  to.single(named("scrub_rounds_total"), "counter", "Complete scrub passes over all shards.",
             static_cast<double>(scrub.rounds));
-  to.single(named("shards_damaged_total"), "counter", "Shards found missing or wrong.",
+  to.single(named("shards_damaged_total"), "counter", "Shards found missing or damaged.",
             static_cast<double>(scrub.damaged));
-  to.single(named("shards_rebuilt_total"), "counter", "Shards written anew.",
-            static_cast<double>(scrub.mended));
-  to.single(named("blobs_lost_total"), "counter", "Blobs found with too few good shards.",
+  to.single(named("shards_rebuilt_total"), "counter",
+            "Damaged or missing shards that were rebuilt.", static_cast<double>(scrub.mended));
+  to.single(named("blobs_lost_total"), "counter", "Blobs with too few intact shards to be read.",
             static_cast<double>(scrub.lost));
   to.single(named("hedged_reads_total"), "counter",
-            "Reads of slow drives that others were asked for too.",
+            "Reads from slow drives that were also sent to other drives.",
             static_cast<double>(status.hedges.asked));
-  to.single(named("hedged_reads_won_total"), "counter", "... where the others were first.",
+  to.single(named("hedged_reads_won_total"), "counter",
+            "Reads from slow drives that the other drives answered first.",
             static_cast<double>(status.hedges.won));
-  to.single(named("drives_slow"), "gauge", "Drives whose reads take far longer than usual.",
+  to.single(named("drives_slow"), "gauge", "Drives whose reads take much longer than usual.",
             status.hedges.suspects);
   to.family(named("tier_redundancy_left"), "gauge",
-            "Drives that may still be lost; below 0 data is gone.");
+            "Drives that can still fail without data loss; below 0, data is lost.");
   for (const TierStatus& tier : status.tiers) {
     to.sample(tier_label(tier.name), tier.redundancy_left());
   }
-  to.family(named("tier_parity"), "gauge", "Drives that may be lost where all are there.");
+  to.family(named("tier_parity"), "gauge",
+            "Drives that can fail without data loss when all are available.");
   for (const TierStatus& tier : status.tiers) {
     to.sample(tier_label(tier.name), tier.plan.parity);
   }
   const auto drive_label = [](const DriveStatus& drive) -> MetricLabels {
     return {{"drive", drive.name}, {"tier", drive.tier}};
   };
-  // Another store does not say what it has left.
+  // Another object store does not report its free space.
   const auto is_sized = [](const DriveStatus& drive) { return drive.space.total_bytes > 0; };
-  to.family(named("drive_up"), "gauge", "Whether the drive is there.");
+  to.family(named("drive_up"), "gauge", "1 if the drive is available, else 0.");
   for (const DriveStatus& drive : status.drives) to.sample(drive_label(drive), drive.there ? 1 : 0);
-  to.family(named("drive_free_bytes"), "gauge", "Space left on the drive.");
+  to.family(named("drive_free_bytes"), "gauge", "Free space on the drive in bytes.");
   for (const DriveStatus& drive : status.drives) {
     if (is_sized(drive)) to.sample(drive_label(drive), static_cast<double>(drive.space.free_bytes));
   }
-  to.family(named("drive_bytes"), "gauge", "Size of the drive.");
+  to.family(named("drive_bytes"), "gauge", "Size of the drive in bytes.");
   for (const DriveStatus& drive : status.drives) {
     if (is_sized(drive))
       to.sample(drive_label(drive), static_cast<double>(drive.space.total_bytes));
@@ -174,10 +178,11 @@ std::string metrics_text(const StoreStatus& status) {
   add_keeping(to, status);
   add_buckets(to, status.buckets);
   if (status.load) {
-    to.single(named("queue_depth"), "gauge", "Requests that wait for a handler or are in one.",
+    to.single(named("queue_depth"), "gauge", "Requests waiting for a handler or being handled.",
               status.load->requests);
     to.single(named("connections"), "gauge", "Open connections.", status.load->connections);
-    to.single(named("malformed_total"), "counter", "What never became a request.",
+    to.single(named("malformed_total"), "counter",
+              "Malformed requests that were refused before handling.",
               static_cast<double>(status.load->malformed));
   }
   return to.text();

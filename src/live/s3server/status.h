@@ -1,9 +1,9 @@
 // The status of a store: for Prometheus (text exposition format 0.0.4), and as JSON for the console
 // and `orrery store status`.
 //
-// What is counted: requests by kind with their latencies, reads by tier and how many of those of
-// slow tiers were found in the fast one, moves, scrub and rebuild, drives and what redundancy is
-// left of each tier, buckets, the queue. Times are until the answer begins.
+// It counts requests by kind with their latencies, reads by tier (and how many of those from slow
+// tiers were served by the fast one), moves, scrubbing and rebuilds, drives and the remaining
+// redundancy of each tier, buckets, and the queue. Latencies end when the answer begins.
 #pragma once
 
 #include "live/net/server.h"
@@ -29,11 +29,11 @@ struct TierStatus {
   int redundancy_left() const { return plan.parity - drives_away; }  // negative: data is missing
 };
 
-// Everything, at one moment.
+// The whole status at one moment.
 struct StoreStatus {
   std::string id;
   const GatewayCounts* requests = nullptr;
-  const MoveCounts* moves = nullptr;  // null: nothing moves
+  const MoveCounts* moves = nullptr;  // null: nothing moves objects
   const net::ServerLoad* load = nullptr;
   drives::HedgeCounts hedges = {};
   ScrubCounts scrub = {};

@@ -1,5 +1,5 @@
 // The status of a store: every series of the metrics and every field of the JSON, each with a
-// number of its own so that a swap shows.
+// different number so that a swap is noticed.
 #include "live/s3server/status.h"
 
 #include <gmock/gmock.h>
@@ -261,7 +261,7 @@ constexpr const char* kJson = R"({
 }
 )";
 
-// One of three drives is there, one is missing and one does not answer.
+// One of three drives is available, one is missing and one does not answer.
 TEST(DriveStatuses, drives_that_do_not_answer_are_away) {
   OpenedFolder folder{.id = "s"};
   folder.tiers = {{.name = "hot", .plan = {1, 2}, .drives = {"a", "b", "c"}},

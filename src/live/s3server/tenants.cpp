@@ -13,7 +13,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::size_t kSaltBytes = 16;
-// Blobs that are tried with a key that has no check value: some may be damaged.
+// Number of blobs to try with a key that has no check value; some of them may be damaged.
 constexpr int kTriedMost = 16;
 
 s3::BlockCipher cipher_of(const std::string& master, std::string_view access_key,
@@ -38,7 +38,7 @@ Answer<void> each_tenant(Metadata& metadata,
   return {};
 }
 
-// What comes of opening some of what was enciphered under this id.
+// The result of trying to decrypt some of the data that was encrypted under this id.
 enum class Trial { nothing_there, opens, does_not_open, cannot_be_read };
 
 Answer<Trial> try_key(Store& store, const std::string& id) {
@@ -64,13 +64,13 @@ Answer<Trial> try_key(Store& store, const std::string& id) {
 
 std::unexpected<Diagnostics> wrong_key(const std::string& folder, const std::string& id,
                                        const std::string& why) {
-  return fail({.code = "store.key",
-               .place = {folder},
-               .what = "the key '" + id +
-                       "' that was given is not the one of that id this store was "
-                       "enciphered with",
-               .why = why,
-               .fix = "give the right digits for '" + id + "', or the new key another id"});
+  return fail(
+      {.code = "store.key",
+       .place = {folder},
+       .what =
+           "the key '" + id + "' is not the key that this store was encrypted with under this id",
+       .why = why,
+       .fix = "give the correct digits for '" + id + "', or give the new key a different id"});
 }
 
 std::unexpected<Diagnostics> keys_fault(const std::string& folder, const Refused& why) {
@@ -121,8 +121,8 @@ Answer<std::optional<Tenant>> TenantBook::find(std::string_view access_key) {
   if (!in_row || in_row->sealed.empty()) return in_row;
   auto tenant = opened_tenant(*in_row, store_.setting().keys);
   if (!tenant) {
-    return refused("InternalError", "the secret of " + in_row->id + " is sealed with the key " +
-                                        in_row->key_id + ", which does not open it");
+    return refused("InternalError", "the secret of " + in_row->id + " is encrypted with the key " +
+                                        in_row->key_id + ", which cannot decrypt it");
   }
   const std::unique_lock lock(mutex_);
   opened_.insert_or_assign(std::string(access_key), Entry{**found, *tenant});
@@ -167,17 +167,19 @@ Result<void> check_master_keys(Store& store, const std::string& folder) {
     if (!known) return keys_fault(folder, refusal_of(known.error()));
     if (*known && **known != value) {
       return wrong_key(folder, id,
-                       "what is there could not be read with it, and what is put would "
-                       "be lost once the right key is back");
+                       "existing objects could not be read with it, and new objects could not be "
+                       "read once the correct key is used again");
     }
     if (*known) continue;
-    // Of a store that was enciphered by a program without check values.
+    // The store was encrypted by a version of the program that stored no check values.
     const auto trial = try_key(store, id);
     if (!trial) return keys_fault(folder, trial.error());
     if (*trial == Trial::does_not_open) {
-      return wrong_key(folder, id, "it does not open what was enciphered under this id");
+      return wrong_key(folder, id, "it cannot decrypt the data that was encrypted under this id");
     }
-    if (*trial == Trial::cannot_be_read) continue;  // its drives are away: the next run looks again
+    if (*trial == Trial::cannot_be_read)
+      continue;  // the drives are missing; the next run tries
+                 // again
     commit.changes.push_back({rows::row::key_check(id), value});
   }
   if (commit.changes.empty()) return {};

@@ -1,12 +1,14 @@
-// Who may ask: the tenants in the rows of the metadata, and the master keys that the store knows.
+// The tenants who may access the store, as rows of the metadata, and the master keys that the store
+// knows.
 //
-// If the store has a master key, the row of a tenant holds the secret sealed under it (AES-256-GCM
-// of s3/cipher.h, with a key per row: access key and 16 random bytes). So reading the files of the
-// metadata reveals no secret. Without a master key the secret is there in the clear, protected only
-// by the modes of the files.
+// If the store has a master key, the row of a tenant holds the secret encrypted with it
+// (AES-256-GCM of s3/cipher.h, with a key per row: access key and 16 random bytes), so the files of
+// the metadata reveal no secret. Without a master key the secret is stored unencrypted, protected
+// only by the modes of the files.
 //
-// For every master key that was ever given the rows have a check value, HMAC-SHA256(key,
-// "orrery-key-check"): another key under the same id is refused before anything is sealed with it.
+// For every master key that was ever given, the rows have a check value, HMAC-SHA256(key,
+// "orrery-key-check"). Another key under the same id is refused before anything is encrypted with
+// it.
 #pragma once
 
 #include <shared_mutex>
@@ -18,12 +20,12 @@ namespace orrery::s3server {
 
 inline constexpr std::string_view kFirstTenant = "main";
 
-// Returns the tenant's row, with the secret sealed under the ring's current key if there is one.
+// Returns the tenant's row; its secret is encrypted with the ring's current key if there is one.
 std::string tenant_row(const Tenant& tenant, const KeyRing& keys, std::string_view random);
-// Returns the tenant with its secret; nullopt if its key is not in the ring, or is a wrong one.
+// Returns the tenant with its secret; nullopt if its key is not in the ring, or is wrong.
 std::optional<Tenant> opened_tenant(const Tenant& in_row, const KeyRing& keys);
 
-// Opens rows once: a sealed one costs a few microseconds, which a small request would notice.
+// Decrypts each row once: this takes a few microseconds, which would slow down small requests.
 class TenantBook {
  public:
   explicit TenantBook(Store& store) : store_(store) {}
@@ -36,24 +38,26 @@ class TenantBook {
   };
   Store& store_;
   std::shared_mutex mutex_;
-  std::map<std::string, Entry, std::less<>> opened_;  // by access key; only those that were sealed
+  std::map<std::string, Entry, std::less<>> opened_;  // by access key; only tenants whose secret
+                                                      // was encrypted
 };
 
 struct TenantWish {
-  std::optional<std::vector<Tenant>> named = {};  // besides the first; nullopt: as before
-  bool seals = false;  // seal secrets that are not sealed under the current key
+  std::optional<std::vector<Tenant>> named = {};  // tenants besides the first; nullopt: unchanged
+  bool seals = false;  // encrypt secrets that are not encrypted with the current key
 };
 struct TenantsSet {
   std::map<std::string, std::uint64_t> quotas = {};  // by tenant
-  std::vector<std::string> stayed = {};              // kept their access, though not named
-  std::size_t sealed = 0;                            // tenants whose secrets were sealed again
-  std::size_t unread = 0;                            // tenants whose secrets cannot be opened
+  std::vector<std::string> stayed = {};  // not named any more, but with unchanged access
+  std::size_t sealed = 0;                // number of tenants whose secrets were encrypted again
+  std::size_t unread = 0;                // number of tenants whose secrets cannot be decrypted
 };
 // Removes the rows of tenants that are no longer named, and writes those of the named ones.
 Answer<TenantsSet> set_tenants(Store& store, const TenantWish& wish);
 
-// Compares the given keys with the check values in the rows, or, if a key has none yet, with data
-// encrypted under it ("store.key"); stores the values of new keys.
+// Compares the given keys with the check values in the rows or, if a key has none yet, with data
+// encrypted under it. Fails with "store.key" if a key does not match; stores the values of new
+// keys.
 Result<void> check_master_keys(Store& store, const std::string& folder);
 
 }  // namespace orrery::s3server

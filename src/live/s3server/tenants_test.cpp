@@ -1,5 +1,5 @@
-// Secrets at rest: tenants' secrets sealed with the master key, wrong keys, and which tenants keep
-// access over restarts.
+// Secrets at rest: tenants' secrets encrypted with the master key, wrong keys, and which tenants
+// keep access over restarts.
 #include "live/s3server/tenants.h"
 
 #include <gmock/gmock.h>
@@ -96,7 +96,7 @@ TEST_F(TenantsAtRest, secrets_are_not_in_the_files_of_an_encrypted_store) {
     const auto runtime = opened();
     ASSERT_TRUE(runtime->first_tenant("AK", "the-secret-of-main"));
     EXPECT_TRUE(may_ask(*runtime, "BOB", secret));
-    EXPECT_TRUE(may_ask(*runtime, "BOB", secret)) << "a second time as the first";
+    EXPECT_TRUE(may_ask(*runtime, "BOB", secret)) << "the second time as the first time";
     EXPECT_FALSE(may_ask(*runtime, "BOB", ""));
     EXPECT_TRUE(may_ask(*runtime, "AK", "the-secret-of-main"));
     EXPECT_THAT(notes(*runtime), Not(HasSubstr("store.clear-secrets")));
@@ -113,15 +113,16 @@ TEST_F(TenantsAtRest, plain_secrets_are_sealed_and_removed_from_the_disk) {
   options.tenants = bob;
   {
     const auto runtime = opened();
-    EXPECT_THAT(notes(*runtime), HasSubstr("[store.clear-secrets]")) << "it says what that means";
+    EXPECT_THAT(notes(*runtime), HasSubstr("[store.clear-secrets]")) << "the note says what this "
+                                                                        "means";
   }
-  EXPECT_TRUE(is_in_files(secret)) << "or this test shows nothing";
+  EXPECT_TRUE(is_in_files(secret)) << "otherwise this test shows nothing";
   options.tenants.reset();
   options.keys = ring({{"k1", 'a'}});
   const auto runtime = opened();
   EXPECT_THAT(notes(*runtime), HasSubstr("[store.sealed]"));
   EXPECT_TRUE(may_ask(*runtime, "BOB", secret));
-  // The engine takes a merged file off the disk a moment after it is done with it.
+  // The engine removes a merged file from the disk a moment after it has finished with it.
   for (int i = 0; i < 100 && is_in_files(secret); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_FALSE(is_in_files(secret));
@@ -146,9 +147,9 @@ TEST_F(TenantsAtRest, a_row_is_sealed_for_its_access_key_with_a_fresh_nonce) {
   ASSERT_TRUE(opened_tenant(moved, keys));
   EXPECT_EQ(opened_tenant(moved, keys)->secret_key, secret);
   EXPECT_FALSE(opened_tenant(moved, ring({{"k1", 'b'}}))) << "another key";
-  EXPECT_FALSE(opened_tenant(moved, ring({{"k2", 'a'}}))) << "of another name";
+  EXPECT_FALSE(opened_tenant(moved, ring({{"k2", 'a'}}))) << "a key with another id";
   moved.access_key = "EVE";
-  EXPECT_FALSE(opened_tenant(moved, keys)) << "a row put in another's place";
+  EXPECT_FALSE(opened_tenant(moved, keys)) << "a row copied to another tenant's place";
 }
 
 TEST_F(TenantsAtRest, a_wrong_key_under_the_right_id_is_refused) {
@@ -171,7 +172,7 @@ TEST_F(TenantsAtRest, a_wrong_key_under_the_right_id_is_refused) {
   EXPECT_EQ(ask(*runtime, "GET", "/pail/k", "AK", "s").body, "in cipher");
 }
 
-// A store encrypted before keys had check values: its data are the check.
+// A store encrypted before keys had check values: its data is used for the check.
 TEST_F(TenantsAtRest, a_key_without_a_check_value_is_checked_against_stored_data) {
   for (const std::size_t bytes : {std::size_t{9}, std::size_t{20'000}}) {
     fs::remove_all(folder);
@@ -236,8 +237,8 @@ TEST_F(TenantsAtRest, a_policy_that_is_no_longer_accepted_is_reported) {
   EXPECT_THAT(said, HasSubstr("bucket pail"));
 }
 
-// Local pages need a local host name, so that a browser led here by a foreign name cannot read
-// them.
+// Local pages need a local host name, so that a browser that was led here by a foreign name cannot
+// read them.
 TEST_F(TenantsAtRest, local_pages_are_refused_under_a_foreign_host_name) {
   auto runtime = opened();
   const auto status = [&](const std::string& target, const std::string& host) {
@@ -255,11 +256,11 @@ TEST_F(TenantsAtRest, local_pages_are_refused_under_a_foreign_host_name) {
       EXPECT_EQ(status(page, host), 421) << host;
     }
   }
-  EXPECT_EQ(status("/-/health", "evil.com"), 200) << "it says nothing";
+  EXPECT_EQ(status("/-/health", "evil.com"), 200) << "the answer reveals nothing";
   runtime.reset();
   options.metrics_for_all = true;
   runtime = opened();
-  EXPECT_EQ(status("/-/metrics", "store-1.example:8118"), 200) << "as --open-metrics has it";
+  EXPECT_EQ(status("/-/metrics", "store-1.example:8118"), 200) << "as with --open-metrics";
 }
 
 }  // namespace

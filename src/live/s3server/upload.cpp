@@ -5,7 +5,7 @@
 namespace orrery::s3server {
 namespace {
 
-// Of one object put in one piece, and of one part (S3's limits).
+// Limits of S3 for an object put in one piece, and for a part.
 constexpr std::uint64_t kPutBytesMax = std::uint64_t{5} << 30;
 constexpr std::int64_t kPartNumberMax = 10000;
 
@@ -14,7 +14,7 @@ Extent extent_of(const PayloadEnd& end, const std::optional<Blob>& blob) {
   return {id, end.size, etag_of(end, id), end.checksum.value};
 }
 
-// Whether an object may be put so, before its first byte is taken.
+// Checks whether the object may be put, before its first byte is received.
 Answer<void> check_begin(Call& call, const Bucket& bucket) {
   if (auto may = check_header_rights(call, bucket); !may) return may;
   const WriteCondition condition = write_condition_of(call.raw);
@@ -61,11 +61,11 @@ Answer<std::unique_ptr<ObjectUpload>> ObjectUpload::begin(Call call) {
     upload = std::move(*found);
     part = parse_integer(call.s3.parameter("partNumber")).value_or(0);
     if (part < 1 || part > kPartNumberMax)
-      return refused("InvalidArgument", "No such part number.");
+      return refused("InvalidArgument", "The part number is invalid.");
     draft->storage_class = upload->draft.storage_class;
     const auto wanted = sum_kind_of(upload->draft.checksum.algorithm);
     if (plan->sum && wanted && plan->sum != wanted) {
-      return refused("InvalidRequest", "The upload was begun with another checksum algorithm.");
+      return refused("InvalidRequest", "The upload was started with another checksum algorithm.");
     }
     if (!plan->sum) plan->sum = wanted;
   } else if (auto good = check_begin(call, *bucket); !good) {
@@ -87,7 +87,7 @@ Answer<void> ObjectUpload::take(std::string_view piece) {
   return reader_.take(piece, [this](std::string_view bytes) -> Answer<void> {
     if (auto done = writer_.append(bytes); !done) return refused(done.error());
     if (writer_.size() > kPutBytesMax) return refused("EntityTooLarge");
-    // Of a length that was not announced.
+    // For bodies whose length was not announced.
     return room_ ? room_->extend_to(writer_.size()) : Answer<void>();
   });
 }
@@ -102,7 +102,7 @@ Answered ObjectUpload::finish() {
     blob = std::move(*written);
   }
   auto answered = upload_ ? finish_part(*end, blob) : finish_object(*end, blob);
-  room_.reset();  // what was put is counted
+  room_.reset();  // the stored bytes are now counted
   return answered;
 }
 
@@ -116,8 +116,8 @@ Answered ObjectUpload::finish_object(const PayloadEnd& end, const std::optional<
   if (blob) blobs.push_back(*blob);
   const auto put =
       call_.store.put(call_.s3.bucket, call_.s3.key, fresh, blobs, write_condition_of(call_.raw));
-  // Of an undecided commit the bytes stay: the next run sweeps them where nothing came to name
-  // them.
+  // If the outcome of the commit is unknown, the bytes stay; if no row names them, the next run
+  // sweeps them.
   kept_ = put || put.error().undecided;
   if (!put) return std::unexpected(hidden(call_, bucket_, put.error()));
   net::Response response{.content_type = "", .headers = {{"ETag", quoted_etag(put->etag)}}};

@@ -1,7 +1,7 @@
-// An object, or a part of one, being uploaded into a tier.
+// An object, or a part of one, that is being uploaded into a tier.
 //
-// Begun once the header has come: who asks, bucket, conditions and lock are checked before the
-// first byte is taken. finish() makes the bytes durable, commits and returns the answer; without
+// It begins once the header has arrived: caller, bucket, conditions and lock are checked before the
+// first byte is received. finish() makes the bytes durable, commits and returns the answer; without
 // it, the destructor removes what was written.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace orrery::s3server {
 
 class ObjectUpload {
  public:
-  // Of the request only the header must outlive `call`.
+  // Only the header of the request must outlive `call`.
   static Answer<std::unique_ptr<ObjectUpload>> begin(Call call);
   ~ObjectUpload();
   ObjectUpload(const ObjectUpload&) = delete;
@@ -31,7 +31,7 @@ class ObjectUpload {
   Call call_;
   Bucket bucket_;
   Version draft_;
-  std::optional<Upload> upload_;  // that this is a part of
+  std::optional<Upload> upload_;  // the upload to which this part belongs
   std::uint64_t part_ = 0;
   PayloadReader reader_;
   BlobWriter writer_;

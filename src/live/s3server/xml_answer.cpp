@@ -4,7 +4,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::string_view kAway =
-    "Drives of the store, or its database, do not answer now; please try again.";
+    "Some drives of the store, or its database, do not answer; please try again.";
 
 }  // namespace
 
@@ -14,9 +14,9 @@ net::Response error_response(const Refused& refusal, std::string_view resource,
   if (status == 304) return {.status = 304, .content_type = "", .headers = refusal.headers};
   s3::XmlElement error{"Error"};
   add_text(error, "Code", refusal.code);
-  // What a drive or a database says is for the log, not for a stranger.
+  // Details about a drive or a database belong in the log and are not shown to clients.
   const bool ours = status >= 500 && status != 501;
-  // The limits on requests say nothing of their own; a tier that does not answer does.
+  // A request limit has no message of its own; a tier that does not answer has one.
   const bool is_away = refusal.code == "SlowDown" && !refusal.message.empty();
   add_text(error, "Message",
            is_away                           ? std::string(kAway)

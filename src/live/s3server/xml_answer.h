@@ -36,7 +36,7 @@ inline net::Response xml_response(const s3::XmlElement& root,
       .status = status, .content_type = "application/xml", .body = xml_document(root, name_space)};
 }
 
-// What is not "yes", as the protocol writes it.
+// Returns a refusal as an error document of the protocol.
 net::Response error_response(const Refused& refusal, std::string_view resource,
                              std::string_view request_id);
 

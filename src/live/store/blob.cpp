@@ -16,7 +16,7 @@ namespace orrery::store {
 namespace {
 
 constexpr std::size_t kCrcBytes = 4;
-// Stripes that are written by one call a file; more bring nothing.
+// Stripes written by one call per file; more would not be faster.
 constexpr std::size_t kBatchStripes = 16;
 
 std::string crc_text(std::uint32_t crc) {
@@ -39,7 +39,7 @@ std::string shard_header(const rows::Blob& blob, int shard) {
   return text + crc_text(drives::block_crc(text, 0xffffffffu));
 }
 
-// What is said when no drive is left to take a shard: which are away.
+// The fault for when no drive is left to take a shard. It names the missing drives.
 drives::Fault too_few_drives(const DriveSet& drives, const Tier& tier) {
   std::string away;
   std::size_t there = 0;
@@ -49,7 +49,8 @@ drives::Fault too_few_drives(const DriveSet& drives, const Tier& tier) {
     there += is_there ? 1 : 0;
     if (!is_there) away += (away.empty() ? "" : ", ") + name;
   }
-  return {drives::PortFault::busy, fmt::format("tier {} writes to {} drives and has {}; away: {}",
+  return {drives::PortFault::busy, fmt::format("tier {} needs {} drives for a write and has {}; "
+                                               "missing: {}",
                                                tier.name, tier.plan.total(), there, away)};
 }
 
@@ -102,7 +103,7 @@ std::uint64_t BlobWriter::shard_bytes() const {
          (rest > 0 ? (rest + k - 1) / k + besides : 0);
 }
 
-// On the next drive that takes it; false where none is left.
+// Opens the shard on the next drive that accepts it. Returns false if no drive is left.
 bool BlobWriter::open_shard(std::size_t shard) {
   while (!candidates_.empty()) {
     const std::string name = candidates_.front();
@@ -143,7 +144,8 @@ drives::Outcome<void> BlobWriter::open() {
   return {};
 }
 
-// A write may go on without a few of its shards: half of the parity is kept for what comes later.
+// A write may continue without a few of its shards. Half of the parity stays in reserve for later
+// losses.
 drives::Outcome<void> BlobWriter::lose(std::size_t shard, const drives::Fault& why) {
   files_[shard].reset();
   const auto drive = drives_.find(blob_.shards[shard].drive);
@@ -173,8 +175,8 @@ drives::Outcome<void> BlobWriter::append(std::string_view bytes) {
   return {};
 }
 
-// The stripe's blocks join the batch; where they are not views of it, `stripe` stays until the
-// batch is written.
+// Adds the stripe's blocks to the batch. Blocks that are views of `stripe` stay valid only until
+// the batch is written, so `stripe` must live until then.
 drives::Outcome<void> BlobWriter::add(std::string_view stripe) {
   if (auto good = open(); !good) return good;
   const auto k = static_cast<std::size_t>(blob_.plan.data);
@@ -284,7 +286,7 @@ drives::Outcome<drives::DriveFile*> BlobReader::file(int shard) {
   if (drive == drives_.end() || !drive->second) {
     if (!place.drive.empty()) away_.insert(place.drive);
     return drives::fault(drives::PortFault::missing,
-                         "the drive of shard " + std::to_string(shard) + " is not there");
+                         "the drive of shard " + std::to_string(shard) + " is missing");
   }
   auto opened = drive->second->open(shard_name(blob_.id, shard, place.revision));
   if (!opened) return std::unexpected(opened.error());
@@ -299,7 +301,7 @@ drives::Outcome<void> BlobReader::check_header(int shard) {
   const auto got = (*from)->read(0, header);
   if (!got) return std::unexpected(got.error());
   if (*got == header.size() && header == shard_header(blob_, shard)) return {};
-  return drives::fault(drives::PortFault::corrupt, "the header of a shard is wrong");
+  return drives::fault(drives::PortFault::corrupt, "the header of a shard does not match its blob");
 }
 
 drives::Outcome<void> BlobReader::check_held() const {
@@ -307,7 +309,7 @@ drives::Outcome<void> BlobReader::check_held() const {
   const bool whole = stored.size() == blob_.size + seal_length() + kCrcBytes;
   if (!whole)
     return drives::fault(drives::PortFault::corrupt,
-                         "the row of a blob has too few bytes or too many");
+                         "the number of bytes in the row of a blob is wrong");
   const std::string_view bytes = stored.substr(0, stored.size() - kCrcBytes);
   if (stored.substr(bytes.size()) == crc_text(crc_of(blob_.id, 0, 0, bytes))) return {};
   return drives::fault(drives::PortFault::corrupt,
@@ -322,7 +324,7 @@ drives::Outcome<std::string_view> BlobReader::checked_block(int shard, std::uint
   const auto got = timed(shard, [&] { return (*from)->read(place_of(stripe), scratch_); });
   if (!got) return std::unexpected(got.error());
   if (*got != scratch_.size())
-    return drives::fault(drives::PortFault::corrupt, "a shard ends too early");
+    return drives::fault(drives::PortFault::corrupt, "a shard is truncated");
   const std::string_view bytes = std::string_view(scratch_).substr(0, length);
   if (std::string_view(scratch_).substr(length) ==
       crc_text(crc_of(blob_.id, shard, stripe, bytes))) {
@@ -345,14 +347,15 @@ drives::Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) 
   if (auto made = from_others(shard, stripe, [](int) { return true; }, busy)) return *made;
   if (busy) return std::unexpected(*busy);
   if (!away_.empty()) {
-    return drives::fault(drives::PortFault::busy, fmt::format("drives of blob {} are away: {}",
+    return drives::fault(drives::PortFault::busy, fmt::format("drives of blob {} are missing: {}",
                                                               blob_.id, fmt::join(away_, ", ")));
   }
-  return drives::fault(drives::PortFault::corrupt,
-                       fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
+  return drives::fault(
+      drives::PortFault::corrupt,
+      fmt::format("blob {} has too few intact shards: {}", blob_.id, own.error().what));
 }
 
-// One that cannot be asked now is not damaged, and may be what is wanting.
+// A shard whose drive cannot be reached is not damaged; its bytes may be the ones that are missing.
 void BlobReader::note_lost(int shard, const drives::Fault& why,
                            std::optional<drives::Fault>& busy) {
   if (why.kind != drives::PortFault::busy) {
@@ -395,7 +398,7 @@ drives::Outcome<std::size_t> BlobReader::timed(int shard, Read read) {
   return got;
 }
 
-// Null where the drive is not there, or is to be read as any.
+// Returns null if the drive is missing, or should be read as usual.
 std::shared_ptr<const drives::SlowRead> BlobReader::begin_slow(int shard, std::uint64_t stripe,
                                                                drives::Micros& delay) {
   const auto at = static_cast<std::size_t>(shard);
@@ -443,7 +446,7 @@ std::optional<std::string> BlobReader::hedged_block(int shard, std::uint64_t str
   if (!hedger_ || blob_.plan.parity == 0 || !hedger_->suspects(drive_of(shard))) {
     return std::nullopt;
   }
-  // Where the file is still being read for an earlier block, only the others are asked.
+  // If the file is still in use by the read of an earlier block, only the other drives are read.
   const auto before = slow_.find(shard);
   const bool in_use = before != slow_.end() && !before->second->is_done();
   if (!in_use) take_back(shard);
@@ -479,16 +482,19 @@ drives::Outcome<void> BlobReader::load_held(char* into) {
     return {};
   }
   const auto opened = cipher_->open(0, 0, stored);
-  if (!opened) return drives::fault(drives::PortFault::corrupt, "a block is not what was sealed");
+  if (!opened) {
+    return drives::fault(drives::PortFault::corrupt,
+                         "a block fails authentication: it was changed, or the key is wrong");
+  }
   std::ranges::copy(*opened, into);
   return {};
 }
 
-// The bytes of a whole stripe, its padding too.
+// Reads the bytes of a whole stripe, including its padding.
 drives::Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
   if (!blob_.key_id.empty() && !cipher_) {
     return drives::fault(drives::PortFault::failed,
-                         "the key " + blob_.key_id + " of a blob is not known");
+                         "the key " + blob_.key_id + " of a blob was not given");
   }
   if (!blob_.held.empty()) return load_held(into);
   const std::size_t length = block_length(stripe);
@@ -508,7 +514,8 @@ drives::Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
     if (cipher_) {
       auto opened = cipher_->open(static_cast<std::uint32_t>(i), stripe, *data);
       if (!opened)
-        return drives::fault(drives::PortFault::corrupt, "a block is not what was sealed");
+        return drives::fault(drives::PortFault::corrupt,
+                             "a block fails authentication: it was changed, or the key is wrong");
       plain = std::move(*opened);
       data = plain;
     }
@@ -526,7 +533,7 @@ drives::Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<ch
     const auto at = static_cast<std::size_t>(offset - stripe * whole);
     const auto end = static_cast<std::size_t>(std::min(whole, blob_.size - stripe * whole));
     const std::size_t some = std::min(end - at, into.size() - got);
-    if (some == whole && loaded_ != stripe) {  // straight to where it is wanted
+    if (some == whole && loaded_ != stripe) {  // directly to its destination
       if (auto done = load(stripe, into.data() + got); !done) return std::unexpected(done.error());
     } else {
       if (loaded_ != stripe) {

@@ -1,5 +1,5 @@
-// Reads around a drive that keeps its readers waiting: which drives are read, how often, and whose
-// answer is taken. The drives wait at a gate, not by the clock.
+// Reads around a slow drive: which drives are read, how often, and whose answer is used. The drives
+// wait at a gate, not for a time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using namespace std::chrono_literals;
 
-// A read of it waits while the gate is shut.
+// Its reads wait while the gate is shut.
 class GatedDrive final : public drives::Drive {
  public:
   drives::SimulatedDrive under;
@@ -101,7 +101,7 @@ class GatedDrive final : public drives::Drive {
 
 // Only drives that a test suspects are slow, however busy this machine is.
 
-// Only what is said to be slow is: no drive is by the clock of a busy machine.
+// Slow only if a test says so: even on a busy machine no drive exceeds these times.
 constexpr drives::HedgeRule kPatient{.delay_min = 10s, .slow_min = 20s};
 
 constexpr drives::HedgeRule kHasty{.delay_min = 0s, .slow_min = 20s};
@@ -112,7 +112,7 @@ struct GatedShelf {
   Tier tier{"hot", {}, {}};
   KeyRing keys = {};
   std::string bytes;
-  drives::Hedger hedger;  // last: it may still read
+  drives::Hedger hedger;  // last, because it may still be reading
 
   GatedShelf(drives::ShardPlan plan, drives::HedgeRule rule) : hedger(rule) {
     tier.plan = plan;
@@ -128,7 +128,7 @@ struct GatedShelf {
   GatedShelf(const GatedShelf&) = delete;
   GatedShelf& operator=(const GatedShelf&) = delete;
 
-  // So many stripes, the last of them less than whole.
+  // Writes this many stripes, the last of them shorter.
   rows::Blob write(std::size_t stripes) {
     bytes.resize(stripes * kBlockBytes * static_cast<std::size_t>(tier.plan.data) - 12'345);
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
@@ -139,7 +139,7 @@ struct GatedShelf {
     return blob.value_or(rows::Blob{});
   }
   void suspect(const std::string& drive) { hedger.note(drive, 30s); }
-  // Stripe by stripe; the shards that were found damaged.
+  // Reads stripe by stripe; returns the shards that were found damaged.
   std::set<int> read(const rows::Blob& blob) {
     BlobReader reader(set, blob, keys, &hedger);
     std::string got(bytes.size(), '\0');
@@ -162,8 +162,8 @@ TEST(HedgedReads, a_suspect_drive_that_answers_in_time_is_used) {
     const rows::Blob blob = shelf.write(3);
     shelf.suspect("d0");
     EXPECT_THAT(shelf.read(blob), IsEmpty());
-    EXPECT_THAT(shelf.reads(), ElementsAre(3, 3, 0)) << "a stripe is one read of each";
-    EXPECT_EQ(shelf.drives[0]->opens, 1) << "its file comes back from the other thread";
+    EXPECT_THAT(shelf.reads(), ElementsAre(3, 3, 0)) << "a stripe needs one read per drive";
+    EXPECT_EQ(shelf.drives[0]->opens, 1) << "the other thread returns its file";
     EXPECT_EQ(shelf.hedger.counts().asked, 0u);
     EXPECT_EQ(shelf.hedger.counts().suspects, 1);
   }
@@ -192,10 +192,11 @@ TEST(HedgedReads, other_drives_are_read_while_a_suspect_one_waits) {
     EXPECT_THAT(shelf.read(blob), IsEmpty()) << "slow is not damaged";
     EXPECT_EQ(shelf.hedger.counts().asked, 3u);
     EXPECT_EQ(shelf.hedger.counts().won, 3u);
-    // The second drive for its own blocks and for those of the first, the parity for the latter.
+    // The second drive is read for its own blocks and for those of the first drive, the parity only
+    // for the latter.
     EXPECT_EQ(shelf.drives[1]->reads, 6);
     EXPECT_EQ(shelf.drives[2]->reads, 3);
-    EXPECT_LE(shelf.drives[0]->reads, 1) << "it is asked once, and not again while it is busy";
+    EXPECT_LE(shelf.drives[0]->reads, 1) << "it is read once, and not again while it is busy";
   }
 }
 
@@ -224,7 +225,7 @@ TEST(HedgedReads, the_slow_drive_is_waited_for_if_the_others_have_nothing) {
     }
     shelf.drives[0]->unshut();
   });
-  EXPECT_THAT(shelf.read(blob), ElementsAre(1)) << "the copy that is gone";
+  EXPECT_THAT(shelf.read(blob), ElementsAre(1)) << "the copy that is missing";
   later.join();
   EXPECT_EQ(shelf.hedger.counts().asked, 1u);
   EXPECT_EQ(shelf.hedger.counts().won, 0u);
@@ -303,11 +304,11 @@ TEST(HedgedReads, a_file_that_is_cut_or_fails_during_a_read_is_read_around) {
   const std::size_t last = got.size() - 2 * stripe;
   EXPECT_EQ(reader.read(2 * stripe, std::span(got).last(last)), last);
   EXPECT_TRUE(got == shelf.bytes);
-  EXPECT_EQ(reader.read(got.size(), got), 0u) << "behind the end there is nothing";
+  EXPECT_EQ(reader.read(got.size(), got), 0u) << "there are no bytes after the end";
 }
 
-// By the clock: a drive that has become slow is waited for once, and then read around.
-TEST(HedgedReads, a_drive_that_becomes_slow_is_found_and_read_around) {
+// With real times: a drive that becomes slow delays one read, and later reads avoid it.
+TEST(HedgedReads, a_drive_that_becomes_slow_is_detected_and_avoided) {
   GatedShelf shelf({1, 1}, {.slow_min = 150ms});
   const rows::Blob blob = shelf.write(1);
   for (int i = 0; i < 20; ++i) shelf.read(blob);

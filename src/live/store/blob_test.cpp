@@ -1,5 +1,5 @@
-// The bytes of objects on drives that lose, flip and fail: what is read is right, or is not given;
-// and the shards as the drives see them.
+// The bytes of objects on drives that lose and flip bits and fail: reads return the right bytes or
+// a fault; and the shards as they are stored on the drives.
 #include "live/store/blob.h"
 
 #include <gmock/gmock.h>
@@ -103,7 +103,7 @@ TEST(Blob, small_blobs_are_held_in_their_row) {
     EXPECT_EQ(reader.read(950, some), 50u);
     EXPECT_EQ(some.substr(0, 50), bytes.substr(950));
     EXPECT_EQ(stored->held.find(bytes.substr(0, 100)) == std::string::npos, !keys.keys.empty());
-    // Any flipped bit, a lost byte and another blob's bytes are found.
+    // Any flipped bit, a lost byte and another blob's bytes are detected.
     for (std::size_t at = 0; at < stored->held.size(); at += 7) {
       rows::Blob turned = *stored;
       turned.held[at] ^= 1;
@@ -115,7 +115,7 @@ TEST(Blob, small_blobs_are_held_in_their_row) {
     rows::Blob other = *stored;
     other.id = "0000000100000000000000ab";
     EXPECT_EQ(shelf.read(other, nullptr, keys), std::nullopt);
-    // One more byte, and the blob has files.
+    // With one more byte, the blob has files.
     const auto more = shelf.write(pattern(1001), keys);
     ASSERT_TRUE(more);
     EXPECT_TRUE(more->held.empty());
@@ -140,7 +140,7 @@ TEST(Blob, as_many_losses_as_parity_are_survived) {
     if (losses <= 2) {
       EXPECT_EQ(read, bytes) << lost;
     } else if (read) {
-      EXPECT_EQ(*read, bytes) << lost;  // the data shards were among those left
+      EXPECT_EQ(*read, bytes) << lost;  // the remaining shards include all data shards
     }
   }
 }
@@ -177,11 +177,11 @@ TEST(Blob, a_write_avoids_broken_drives_and_fails_if_too_few_are_left) {
   shelf.drives[2]->broken = true;
   const std::string bytes = pattern(200'000);
   const auto blob = shelf.write(bytes);
-  ASSERT_TRUE(blob);  // the seventh took its place
+  ASSERT_TRUE(blob);  // the seventh drive replaced it
   for (const rows::ShardPlace& place : blob->shards) EXPECT_NE(place.drive, "d2");
   shelf.drives[3]->broken = true;
   const auto without = shelf.write(bytes);
-  EXPECT_FALSE(without) << "the name is taken: only fresh names are written";
+  EXPECT_FALSE(without) << "the name is taken, and only new names are written";
 
   Shelf small({4, 2}, 6);
   small.drives[0]->broken = true;
@@ -225,7 +225,7 @@ TEST(Blob, encrypted_blobs_are_unreadable_without_their_key_and_mended_without_i
     KeyRing other = keys;
     other.keys["k1"] = std::string(32, 'n');
     EXPECT_EQ(shelf.read(*blob, nullptr, other), std::nullopt);
-    // A lost shard is written again without the key.
+    // A lost shard is rebuilt without the key.
     shelf.drives[0]->broken = true;
     EXPECT_EQ(shelf.read(*blob, nullptr, keys), bytes);
     shelf.drives[0]->broken = false;
@@ -271,7 +271,7 @@ class BlobBlocks : public testing::Test {
     got.resize(*some);
     EXPECT_TRUE(got == right) << offset << '+' << count;
   }
-  // How often each drive was read since the last time.
+  // How often each drive was read since the last call.
   std::vector<int> reads() {
     std::vector<int> counts;
     for (const auto& drive : drives) counts.push_back(drive->reads.exchange(0));
@@ -292,9 +292,9 @@ TEST_F(BlobBlocks, only_as_many_other_shards_are_read_as_needed) {
   BlobReader reader(set, blob);
   expect_bytes(reader, 0, 2 * kBlock);
   const std::vector<int> counts = reads();
-  EXPECT_EQ(counts[0], 4) << "with its checksum, in one, and once more before the others";
-  EXPECT_EQ(counts[2], 1) << "one of the parity";
-  EXPECT_EQ(counts[3], 0) << "the other is not needed";
+  EXPECT_EQ(counts[0], 4) << "block and checksum in one read, and once more before the others";
+  EXPECT_EQ(counts[2], 1) << "one read of the parity";
+  EXPECT_EQ(counts[3], 0) << "the other drive is not needed";
   EXPECT_THAT(reader.damaged(), ElementsAre(0));
   bytes_of(2).resize(70);
   BlobReader again(set, blob);
@@ -325,7 +325,7 @@ TEST_F(BlobBlocks, sizes_around_a_stripe_are_read_at_every_border) {
       expect_bytes(reader, 0, bytes + 5);
       expect_bytes(reader, bytes - 1, 1);
       expect_bytes(reader, bytes / 2, 7);
-      // A header, the blocks, each with its checksum and, enciphered, its seal.
+      // A header, then the blocks, each with its checksum and, if encrypted, its tag.
       const std::uint64_t rest = bytes % (3 * kBlock);
       const std::uint64_t besides = sealed ? 20 : 4;
       EXPECT_EQ(bytes_of(3).size(), 64 + bytes / (3 * kBlock) * (kBlock + besides) +
@@ -334,7 +334,7 @@ TEST_F(BlobBlocks, sizes_around_a_stripe_are_read_at_every_border) {
       for (int shard = 0; shard < 4; ++shard) {
         EXPECT_TRUE(reader.check_header(shard));
         EXPECT_TRUE(reader.raw_block(shard, reader.stripes() - 1));
-        EXPECT_FALSE(reader.raw_block(shard, reader.stripes())) << "behind the last";
+        EXPECT_FALSE(reader.raw_block(shard, reader.stripes())) << "after the last block";
       }
       EXPECT_THAT(reader.damaged(), IsEmpty());
     }
@@ -361,7 +361,8 @@ TEST_F(BlobBlocks, every_byte_of_a_header_is_checked) {
   bytes_of(1) = all;
   rows::Blob other = blob;
   other.block_bytes = 4096;
-  EXPECT_FALSE(BlobReader(set, other).check_header(1)) << "it says how long its blocks are";
+  EXPECT_FALSE(BlobReader(set, other).check_header(1)) << "its header gives the length of its "
+                                                          "blocks";
   EXPECT_EQ(all.substr(0, 60), "orrery-shard 1 0000000b00000000000000ff 01 1+1 65536        ");
 }
 
@@ -383,7 +384,7 @@ TEST_F(BlobBlocks, writers_start_with_each_drive_in_turn) {
   EXPECT_EQ(drive(7), "b");
 }
 
-// Half of the parity may be missing when a write ends: of 4 two, of 3 one, of 1 none.
+// Half of the parity may be missing when a write ends: two of 4, one of 3, none of 1.
 TEST_F(BlobBlocks, a_write_succeeds_without_half_of_its_parity) {
   const auto survives = [&](drives::ShardPlan plan, int lost) {
     written(plan, 10);
@@ -426,8 +427,8 @@ TEST(ShardNames, parse_back_to_blob_shard_and_revision) {
   EXPECT_EQ(run_of(""), 0u);
 }
 
-// A header of 64 bytes, then per stripe a block of 64 KiB and four bytes of checksum, and sixteen
-// of seal if it is encrypted. With two data shards a stripe holds 131072 bytes.
+// A header of 64 bytes, then per stripe a block of 64 KiB, four bytes of checksum, and 16 bytes of
+// tag if it is encrypted. With two data shards a stripe holds 131072 bytes.
 TEST(BlobShards, announce_their_exact_size) {
   KeyRing keys;
   keys.current = "k";
@@ -452,7 +453,7 @@ TEST(BlobShards, announce_their_exact_size) {
   const DriveSet set = {{"a", &drive}};
   BlobWriter unknown(set, {"hot", {1, 0}, {"a"}}, kBlob, 0);
   EXPECT_TRUE(unknown.append("x") && unknown.finish());
-  EXPECT_THAT(drive.record.expected, IsEmpty()) << "nothing is known";
+  EXPECT_THAT(drive.record.expected, IsEmpty()) << "nothing is known about the drive";
 }
 
 TEST(BlobShards, a_writer_returns_the_fault_of_the_drives) {
@@ -488,12 +489,12 @@ TEST(BlobShards, a_reader_tells_missing_drives_from_damage) {
   ASSERT_TRUE(writer.append("bytes"));
   const rows::Blob blob = *writer.finish();
   std::string into(5, '?');
-  EXPECT_FALSE(BlobReader(set, blob).read(0, into)) << "no key";
+  EXPECT_FALSE(BlobReader(set, blob).read(0, into)) << "the key was not given";
   const DriveSet half = {{"a", &drives[0]}, {"b", nullptr}};
 
   EXPECT_EQ(BlobReader(half, blob).check_header(1).error().kind, drives::PortFault::missing);
   EXPECT_TRUE(BlobReader(half, blob).check_header(0));
-  // A drive that does not answer may have its shard: that is no damage.
+  // A drive that does not answer may have its shard, so this is not damage.
   drives[0].open_fault = drives[1].open_fault = drives::Fault{drives::PortFault::busy, "not now"};
   BlobReader away(set, blob, keys);
   const auto got = away.read(0, into);

@@ -15,10 +15,11 @@ bool is_null(const std::optional<rows::Version>& version) {
 
 void discard(rows::Commit& commit, const std::vector<rows::Blob>& blobs) {
   for (const rows::Blob& blob : blobs) {
-    // Another may be rebuilding or moving it: then what is to be collected is not what was read.
+    // Another request may be rebuilding or moving the blob; its files would then differ from those
+    // that were read.
     commit.expects.push_back({rows::row::blob(blob.id), rows::encode(blob)});
     commit.changes.push_back({rows::row::blob(blob.id), std::nullopt});
-    if (!blob.held.empty()) continue;  // it had no files
+    if (!blob.held.empty()) continue;  // it has no files
     commit.changes.push_back({rows::row::garbage(blob.id), rows::encode(blob)});
   }
 }

@@ -1,5 +1,5 @@
-// Decisions as commits: each expects every row that it rests on, and changes exactly the rows that
-// it should.
+// Decisions as commits: each expects every row that it depends on, and changes exactly the rows
+// that it should.
 #include "live/store/decide.h"
 
 #include <gmock/gmock.h>
@@ -66,12 +66,12 @@ TEST_F(Decide, a_put_replaces_the_null_version_if_versioning_is_off_or_suspended
                 UnorderedElementsAre(old_row + "=H", "-null-row", "head=" + written));
   }
   EXPECT_EQ(put_commit(view, rows::Versioning::on, fresh, {}, {}).expects.size(), 2u)
-      << "it stays where versions are kept";
+      << "it stays if versioning is on";
   view.null_version.reset();
   view.head->id = "null";
   EXPECT_EQ(replaced_by_put(view, rows::Versioning::off)->stamp, 7u);
   const rows::Commit over = put_commit(view, rows::Versioning::off, fresh, {}, {});
-  EXPECT_THAT(words(over.changes), ElementsAre("head=" + written)) << "it is not kept";
+  EXPECT_THAT(words(over.changes), ElementsAre("head=" + written)) << "it is not kept as a version";
   view.head.reset();
   view.head_row.value.reset();
   EXPECT_FALSE(replaced_by_put(view, rows::Versioning::off));
@@ -91,7 +91,7 @@ TEST_F(Decide, discarded_blobs_become_garbage) {
       << "a blob in its row has no files";
   const rows::Commit put = put_commit(view, rows::Versioning::off, fresh, {}, {files});
   EXPECT_EQ(put.expects.size(), 3u);
-  EXPECT_EQ(put.changes.size(), 4u) << "the one before, the head, and the blob twice";
+  EXPECT_EQ(put.changes.size(), 4u) << "the previous version, the newest one, and the blob twice";
 }
 
 TEST_F(Decide, removing_the_newest_version_promotes_the_next) {

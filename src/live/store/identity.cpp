@@ -12,7 +12,7 @@ namespace orrery::store {
 namespace {
 
 constexpr const char* kRestore =
-    "put the right metadata back; docs/guide/store-operations.md says how to restore them";
+    "restore the right metadata; docs/guide/store-operations.md says how";
 
 std::unexpected<Diagnostics> doubted(const Identity& of, const std::string& what,
                                      const std::string& why, const std::string& fix = kRestore) {
@@ -27,27 +27,28 @@ std::string seen(const Witness& witness) {
 Diagnostic behind(const Identity& of, const MetadataFacts& facts, const Witness& witness) {
   return {.code = "store.metadata",
           .place = {of.place},
-          .what = fmt::format("the metadata have lost their end: the drives have seen {}, the "
-                              "metadata know run {} and commit {}",
+          .what = fmt::format("the newest part of the metadata is missing: the drives have "
+                              "recorded {}, but the metadata ends at run {} and commit {}",
                               seen(witness), facts.run, facts.commits),
           .why =
-              "they are from before, or the end of their log is gone: what was acknowledged "
-              "since is not in them",
+              "the metadata is an older copy, or the end of its log is lost; changes acknowledged "
+              "since then are missing",
           .fix =
-              "put the newest metadata back; where there are none, `orrery store repair` says "
-              "what is lost, and goes on without it with --apply"};
+              "restore the newest metadata; if there is none, `orrery store repair` lists what is "
+              "lost, and with --apply continues without it"};
 }
 
-// The files are from before, though the newest log counts all commits: rows between are missing.
+// The files are older copies although the newest log counts all commits, so rows in between are
+// missing.
 Diagnostic from_before(const Identity& of, const std::string& what) {
   return {.code = "store.metadata",
           .place = {of.place},
           .what = what,
-          .why = "some of the files are from before: what was acknowledged since is not in them",
+          .why = "some of the files are older copies; changes acknowledged since then are missing",
           .fix = behind(of, {}, {}).fix};
 }
 
-// The last run whose blobs are on a drive; 0: there are none.
+// Returns the last run whose blobs are on a drive; 0 if there are none.
 std::uint64_t last_run_on(drives::Drive& drive) {
   std::uint64_t last = 0;
   const auto names = drive.list();
@@ -58,20 +59,21 @@ std::uint64_t last_run_on(drives::Drive& drive) {
   return last;
 }
 
-// Of a store from before ids: what its drives hold is all that can be compared.
+// A store made before stores had ids can be recognised only by what its drives hold.
 Result<void> check_old(const Identity& of, const MetadataFacts& facts, const DriveSet& drives) {
   for (const auto& [name, drive] : drives) {
     const std::uint64_t run = drive ? last_run_on(*drive) : 0;
     if (run == 0) continue;
     if (run > facts.run) {
       return doubted(of,
-                     fmt::format("drive {} holds objects of run {}, and the metadata know {} runs",
+                     fmt::format("drive {} holds objects of run {}, but the metadata knows only {} "
+                                 "runs",
                                  name, run, facts.run),
-                     "the metadata are empty, another store's, or from before");
+                     "the metadata is empty, belongs to another store, or is an older copy");
     }
     if (!facts.has_blobs) {
-      return doubted(of, "drive " + name + " holds objects, and the metadata know of none",
-                     "the metadata are empty or another store's");
+      return doubted(of, "drive " + name + " holds objects, but the metadata has none",
+                     "the metadata is empty or belongs to another store");
     }
   }
   return {};
@@ -85,7 +87,7 @@ Diagnostics blamed(const Identity& of, const std::optional<Seal>& seal, const Di
   if (!seal) return said;
   const auto damage = damage_since(*seal, of.folder + "/metadata", true);
   if (!damage) return said;
-  return doubted(of, *damage, "the metadata are damaged; nothing was written").error();
+  return doubted(of, *damage, "the metadata is damaged; nothing was written").error();
 }
 
 Result<Sealed> check_sealed(const Identity& of, const DriveSet& drives) {
@@ -97,19 +99,19 @@ Result<Sealed> check_sealed(const Identity& of, const DriveSet& drives) {
   if (!of.is_rocks) return Sealed{std::move(witness), std::nullopt};
   if (!std::filesystem::exists(metadata + "/CURRENT")) {
     return doubted(of, metadata + "/CURRENT is missing",
-                   "the metadata of this store are not there, or not mounted, or damaged; nothing "
-                   "was written");
+                   "the metadata of this store is missing, not mounted or damaged; nothing was "
+                   "written");
   }
   const bool holds = seal && witness->stopped && witness->run == seal->witness.run &&
                      witness->commits == seal->witness.commits;
   if (holds) {
     if (const auto damage = damage_since(*seal, metadata)) {
-      return doubted(of, *damage, "the metadata are damaged; nothing was written");
+      return doubted(of, *damage, "the metadata is damaged; nothing was written");
     }
   }
   if (!holds) seal.reset();
   if (const auto doubt = manifest_doubt(of.folder); doubt && !doubt->is_older) {
-    return doubted(of, doubt->what, "the metadata are damaged; nothing was written");
+    return doubted(of, doubt->what, "the metadata is damaged; nothing was written");
   }
   return Sealed{std::move(witness), std::move(seal)};
 }
@@ -121,15 +123,15 @@ Result<Recognised> check_identity(const Identity& of, rows::Metadata& metadata,
   Recognised known{.facts = *facts, .witness = witness};
   const auto doubt = doubt_of(*facts, of.id, witness);
   if (doubt == Doubt::other_store) {
-    return doubted(of,
-                   "the metadata are those of store " + *facts->store + ", and this is " + of.id,
-                   "they were mounted or copied to the wrong place");
+    return doubted(
+        of, "the metadata belongs to store " + *facts->store + ", but this is store " + of.id,
+        "it was mounted at or copied to the wrong place");
   }
   if (doubt == Doubt::no_id) {
     return doubted(of,
-                   "the metadata have no id of a store, and the drives have seen " +
-                       seen(*witness) + " of store " + of.id,
-                   "the metadata are empty, or another store's");
+                   "the metadata has no store id, but the drives have recorded " + seen(*witness) +
+                       " of store " + of.id,
+                   "the metadata is empty or belongs to another store");
   }
   if (doubt == Doubt::behind) {
     Diagnostic said = behind(of, *facts, *witness);
@@ -149,7 +151,7 @@ Result<Recognised> check_identity(const Identity& of, rows::Metadata& metadata,
   if (facts->store) return known;
   if (auto good = check_old(of, *facts, drives); !good) return std::unexpected(good.error());
   Diagnostic note{.code = "store.metadata", .place = {of.place}};
-  note.what = "this store is from before ids: its metadata and drives get one";
+  note.what = "this store was made before stores had ids; its metadata and drives now get one";
   note.severity = Severity::note;
   known.notes.push_back(std::move(note));
   return known;

@@ -3,7 +3,8 @@
 namespace orrery::store {
 namespace {
 
-// The first text behind all that begin with `prefix`; keys are UTF-8, so no byte is 0xff.
+// Returns the first text that sorts after all texts that begin with `prefix`. Keys are UTF-8, so no
+// byte is 0xff.
 std::string behind(std::string prefix) {
   prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
   return prefix;
@@ -16,7 +17,8 @@ std::optional<std::string> common_prefix(const PageRequest& request, std::string
   return std::string(key.substr(0, at + request.delimiter.size()));
 }
 
-// All versions of a key, newest first, those behind the marker; false: the page is full.
+// Adds the versions of a key that follow the marker, newest first. Returns false if the page is
+// full.
 Answer<bool> add_versions(rows::Cursor& cursor, const PageRequest& request, const std::string& key,
                           rows::Version head, Page& page) {
   bool behind_marker = key != request.after || request.after_version.empty();
@@ -55,9 +57,11 @@ Answer<Page> walk(rows::Metadata& metadata, const PageRequest& request, const Ad
   cursor->seek(base + std::max(request.prefix, request.after));
   while (cursor->valid() && cursor->key().starts_with(base)) {
     const std::string key(cursor->key().substr(base.size()));
-    if (!key.starts_with(request.prefix)) break;  // the walk began at the first that could
+    if (!key.starts_with(request.prefix))
+      break;  // all keys with the prefix come first, so the
+              // walk is done
     if (const auto common = common_prefix(request, key)) {
-      // Objects that are gone (their newest version is a marker) do not make a prefix.
+      // Objects whose newest version is a delete marker do not form a common prefix.
       const bool seen =
           *common <= request.after || (!page.entries.empty() && page.entries.back().common &&
                                        page.entries.back().key == *common);

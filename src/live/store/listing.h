@@ -1,6 +1,7 @@
-// A page of a listing: keys in order; those that share a prefix up to the delimiter are one entry.
+// A page of a listing: keys in order; keys that share a prefix up to the delimiter form one entry.
 //
-// The cursor skips the keys below a common prefix, so a page costs its entries and not those keys.
+// The cursor skips the keys below a common prefix, so the cost of a page depends on its entries and
+// not on those keys.
 #pragma once
 
 #include <functional>
@@ -16,13 +17,13 @@ struct PageRequest {
   std::string bucket;
   std::string prefix = {};
   std::string delimiter = {};
-  std::string after = {};          // a key or a common prefix: only entries after it
-  std::string after_version = {};  // for versions: only those after this one of `after`
+  std::string after = {};          // a key or a common prefix; the page has only entries after it
+  std::string after_version = {};  // for versions: only versions of `after` that follow this one
   std::size_t most = 1000;
 };
 
 struct PageEntry {
-  std::string key;  // or the common prefix
+  std::string key;  // a key or a common prefix
   bool common = false;
   rows::Version version = {};
   bool newest = true;

@@ -1,5 +1,5 @@
 // Listings of objects and versions: pages, prefixes and delimiters, and the rows of one bucket
-// among others that begin alike.
+// among others with similar names.
 #include "live/store/listing.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST_F(ListingTest, pages_of_any_size_add_up_to_the_same_listing) {
       EXPECT_EQ(pages, all) << most;
     }
   }
-  // From a key of the bucket, from one that is not there, and from before the prefix.
+  // After a key of the bucket, after a key that does not exist, and after a text before the prefix.
   EXPECT_THAT(listed({.after = "b"}), ElementsAre("b-", "c/", "c/x", "d//e"));
   EXPECT_THAT(listed({.after = "b!"}), ElementsAre("b-", "c/", "c/x", "d//e"));
   EXPECT_THAT(listed({.prefix = "b", .after = "a"}), ElementsAre("b", "b-"));
@@ -115,7 +115,7 @@ TEST_F(ListingTest, versions_are_listed_newest_first_and_paged_by_their_ids) {
     ASSERT_EQ(ids.size(), 5u) << most;
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(ids[i], all.entries[i].version.id);
   }
-  // A key marker without a version id is after all versions of the key.
+  // A key marker without a version id comes after all versions of the key.
   EXPECT_EQ(page({.bucket = {}, .after = "a"}).entries.size(), 2u);
   EXPECT_TRUE(page({.bucket = {}, .delimiter = "/"}).entries.back().common);
 }
@@ -139,7 +139,8 @@ class Pages : public testing::Test {
     made.modified_ms = static_cast<rows::TimeMs>(100 * stamp);
     return made;
   }
-  // "KEY:ID" of each version, "KEY..." of a common prefix, "+" if the page is truncated.
+  // Shows "KEY:ID" for each version, "KEY..." for a common prefix, and "+" if the page is
+  // truncated.
   static std::vector<std::string> shown(const Answer<Page>& page) {
     if (!page) return {page.error().code};
     std::vector<std::string> out;
@@ -178,7 +179,7 @@ TEST_F(Pages, a_truncated_page_says_so) {
   EXPECT_THAT(versions({.delimiter = "/", .most = 4}),
               ElementsAre("a:i!", "b/...", "c:i!", "d/..."));
   EXPECT_THAT(versions({.delimiter = "/", .most = 3}), ElementsAre("a:i!", "b/...", "c:i!", "+"))
-      << "a prefix that does not fit any more";
+      << "a prefix that no longer fits on the page";
   EXPECT_THAT(versions({.delimiter = "/", .most = 1}), ElementsAre("a:i!", "+"));
   EXPECT_THAT(versions({.prefix = "b/", .delimiter = "/"}), ElementsAre("b/1:i!", "b/2:i!"));
   EXPECT_THAT(versions({.delimiter = "/", .after = "b/"}), ElementsAre("c:i!", "d/..."));
@@ -215,7 +216,7 @@ TEST_F(Pages, delete_markers_are_listed_as_versions_only) {
   EXPECT_THAT(versions({}), ElementsAre("a/1:m!", "b:m!", "c:i!"));
 }
 
-// Walks ask a cursor for a row only while it has one.
+// Walks read a cursor only while it is on a row.
 class StrictListing : public StoreBench {
  protected:
   void add_object(const std::string& bucket, const std::string& key) {

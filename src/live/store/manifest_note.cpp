@@ -41,7 +41,7 @@ std::optional<ManifestNote> read_note(const std::string& folder) {
   const ManifestNote note{
       std::string(words[0]), static_cast<std::uint64_t>(*bytes),
       static_cast<std::uint32_t>(std::strtoul(std::string(words[2]).c_str(), nullptr, 16))};
-  if (note_text(note) != *text) return std::nullopt;  // cut or changed
+  if (note_text(note) != *text) return std::nullopt;  // truncated or changed
   return note;
 }
 
@@ -58,8 +58,8 @@ std::optional<std::int64_t> number_of(std::string_view name) {
   return parse_integer(name.substr(kManifestName.size()));
 }
 
-// The bytes of a file and their checksum, up to `most` of them; nullopt if it cannot be read.
-// With `synced` they are on the disk when this returns.
+// Returns the size of a file and its checksum, over at most `most` bytes; nullopt if it cannot be
+// read. With `synced` the bytes are on the disk when this returns.
 std::optional<ManifestNote> measured(const std::string& path, const std::string& name,
                                      std::uint64_t most, bool synced) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -101,18 +101,18 @@ std::optional<ManifestDoubt> manifest_doubt(const std::string& folder) {
   if (!noted || !now || *now > *noted) return std::nullopt;
   const std::string metadata = folder + "/metadata/";
   if (*now < *noted) {
-    return ManifestDoubt{fmt::format("{}CURRENT names {}, and {} had been in use since", metadata,
-                                     *name, note->name),
+    return ManifestDoubt{fmt::format("{}CURRENT names {}, but the newer {} had already been in use",
+                                     metadata, *name, note->name),
                          true};
   }
   const std::string path = metadata + *name;
   const auto found = measured(path, *name, note->bytes, false);
-  if (!found) return std::nullopt;  // RocksDB says why it cannot be read
+  if (!found) return std::nullopt;  // RocksDB reports why it cannot be read
   if (found->bytes < note->bytes) {
-    return ManifestDoubt{
-        fmt::format("{} has {} bytes, and had at least {}", path, found->bytes, note->bytes)};
+    return ManifestDoubt{fmt::format("{} has {} bytes, but had at least {} before", path,
+                                     found->bytes, note->bytes)};
   }
-  if (found->crc != note->crc) return ManifestDoubt{path + " has other bytes than it had"};
+  if (found->crc != note->crc) return ManifestDoubt{path + ": its contents have changed"};
   return std::nullopt;
 }
 

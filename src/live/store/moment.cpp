@@ -54,7 +54,7 @@ std::optional<rows::TimeMs> moment_of(const Civil& c) {
   return ((days * 24LL + c.hour) * 60 + c.minute) * 60'000 + c.second * 1000LL + c.ms;
 }
 
-// Digits only, as many as there are.
+// Reads a text that consists only of digits.
 template <class Number>
 bool read_digits(std::string_view text, Number& to) {
   if (text.empty() || text.find_first_not_of("0123456789") != text.npos) return false;

@@ -7,7 +7,7 @@
 namespace orrery::store {
 namespace {
 
-// What the C library makes of it.
+// The same moment formatted by the C library.
 std::string by_libc(rows::TimeMs moment, const char* format) {
   const std::time_t seconds = moment / 1000;
   std::tm parts{};
@@ -18,7 +18,7 @@ std::string by_libc(rows::TimeMs moment, const char* format) {
 }
 
 TEST(MomentText, agrees_with_the_c_library_and_is_read_back) {
-  // Every month and day of the week, a leap day, both ends of a day, a second before 1970's end.
+  // Every month and day of the week, a leap day, both ends of a day, and the last second of 2099.
   std::vector<rows::TimeMs> moments = {0, 86'399'999, 951'782'400'000, 951'868'799'000,
                                        4'102'444'799'000};
   for (int i = 0; i < 36; ++i) moments.push_back(1'369'353'600'000 + i * 2'735'999'000LL);
@@ -42,7 +42,8 @@ TEST(MomentText, iso_8601_may_have_a_fraction_and_the_zone_utc) {
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00+0000"), midnight);
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.5Z"), midnight + 500);
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.05Z"), midnight + 50);
-  EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.45678Z"), midnight + 456) << "cut, not rounded";
+  EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.45678Z"), midnight + 456)
+      << "truncated, not rounded";
   EXPECT_EQ(moment_of_iso("2013-05-24T23:59:60Z"), midnight + kDayMs) << "a leap second";
 }
 

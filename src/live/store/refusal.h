@@ -1,7 +1,7 @@
-// The answers of the protocol that are not "yes": a code, its status and a sentence.
+// The answers of the protocol that refuse a request: a code, its status and a sentence.
 //
-// Codes and statuses are those of the S3 API reference, "Error responses"; InsufficientStorage is
-// ours, with the status of WebDAV (RFC 4918), for a drive that is full.
+// Codes and statuses are those of the S3 API reference, "Error responses". InsufficientStorage, for
+// a full drive, is our own; its status is that of WebDAV (RFC 4918).
 #pragma once
 
 #include <expected>
@@ -15,9 +15,9 @@ namespace orrery::store {
 
 struct Refused {
   std::string code;
-  std::string message = {};      // empty: the usual sentence of the code
-  net::HeaderList headers = {};  // further ones of the answer
-  bool undecided = false;        // the change may have come about all the same
+  std::string message = {};      // empty: the default sentence of the code
+  net::HeaderList headers = {};  // further headers of the answer
+  bool undecided = false;        // the change may have taken effect nevertheless
 };
 
 template <class T>
@@ -27,12 +27,12 @@ inline std::unexpected<Refused> refused(std::string code, std::string message = 
   return std::unexpected(Refused{std::move(code), std::move(message), {}});
 }
 
-// What a fault of a drive or of the metadata is to a client.
+// Returns what a client is told about a fault of a drive or of the metadata.
 Refused refusal_of(const drives::Fault& fault);
 inline std::unexpected<Refused> refused(const drives::Fault& fault) {
   return std::unexpected(refusal_of(fault));
 }
-// ... of a commit: what it names must be left where it is, for the commit may stand.
+// The same for a commit. The commit may have taken effect, so the files that it names must be kept.
 inline std::unexpected<Refused> undecided(const drives::Fault& fault) {
   Refused refusal = refusal_of(fault);
   refusal.undecided = true;

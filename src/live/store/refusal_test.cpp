@@ -1,5 +1,5 @@
-// The HTTP status of each code as the S3 API reference ("Error responses") gives it, and ours for
-// codes of our own.
+// The HTTP status of each code as in the S3 API reference ("Error responses"), and that of our own
+// codes.
 #include "live/store/refusal.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(Refusal, codes_have_their_published_status) {
       {411, {"MissingContentLength"}},
       {412, {"PreconditionFailed"}},
       {416, {"InvalidRange"}},
-      {500, {"InternalError", "what nobody knows", ""}},
+      {500, {"InternalError", "an unknown reason", ""}},
       {501, {"NotImplemented"}},
       {503, {"ServiceUnavailable", "SlowDown"}},
       {507, {"InsufficientStorage"}},

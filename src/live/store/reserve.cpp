@@ -11,9 +11,10 @@ namespace orrery::store {
 namespace {
 
 constexpr std::uint64_t kReserveBytesMost = std::uint64_t{8} << 20;
-// RocksDB flushes its logs and begins new files when it opens: with less it may stop the process.
+// RocksDB flushes its logs and starts new files when it opens; with less space it may abort the
+// process.
 constexpr std::uint64_t kOpenBytesMin = std::uint64_t{1} << 20;
-// With less nothing is added: what is under way and the removals to come must fit.
+// With less space nothing is added: requests in progress and later removals must still fit.
 constexpr std::uint64_t kTightBytes = std::uint64_t{1} << 20;
 
 std::uint64_t free_bytes_at(const std::string& folder) {
@@ -24,12 +25,12 @@ std::uint64_t free_bytes_at(const std::string& folder) {
 
 }  // namespace
 
-// A quarter of what is free, so that a small disk is not filled by its own reserve.
+// A quarter of the free space, so that the reserve itself does not fill a small disk.
 void Reserve::take(std::uint64_t free_bytes) {
   const std::uint64_t bytes = std::min(kReserveBytesMost, free_bytes / 4);
   const int made = ::open(file().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (made < 0) return;
-  // Real places, not a promise of them.
+  // Allocates real blocks; a sparse file would reserve nothing.
   const bool good = ::posix_fallocate(made, 0, static_cast<off_t>(bytes)) == 0;
   ::close(made);
   if (!good) ::unlink(file().c_str());

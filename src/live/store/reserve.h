@@ -1,8 +1,8 @@
-// Space that the metadata keep in reserve for a full disk: a file of a few megabytes beside them.
-// It is released so that a full disk still allows removals, checks and an orderly stop.
+// Disk space held in reserve for the metadata: a file of a few megabytes next to it. When the disk
+// is full, the file is removed so that removals, checks and a clean stop still work.
 //
-// While it is released, requests that make the store larger are refused (507) and those that make
-// it smaller go on; once there is room again the file is made again.
+// Until the reserve is back, requests that make the store larger are refused (507) and those that
+// make it smaller continue. Once there is space again, the file is created again.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,12 @@ class Reserve {
  public:
   explicit Reserve(std::string folder) : folder_(std::move(folder)) {}
 
-  // Releases the reserve if the disk is nearly full, and takes it again if it is not.
+  // Releases the reserve if the disk is nearly full; otherwise restores it.
   void tend();
-  // Returns true if so little is left that nothing may be added.
+  // Returns true if so little space is left that nothing may be added.
   bool is_tight() const { return tight_; }
-  // Returns true if there is room to open the metadata for writing; releases the reserve if needed.
+  // Returns true if there is enough space to open the metadata for writing; releases the reserve if
+  // needed.
   bool has_room();
 
  private:

@@ -18,13 +18,15 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFirstLine = "orrery-sealed 1\n";
 constexpr std::string_view kManifest = "MANIFEST-";
-// Of new tables that are read through when a store stops, so that it stops in a moment.
+// At most this much of new tables is read for checksums when a store stops, so that it stops
+// quickly.
 constexpr std::uint64_t kTableBytesMost = std::uint64_t{1} << 30;
 
 bool is_log(std::string_view name) { return name.ends_with(".log"); }
 bool is_table(std::string_view name) { return name.ends_with(".sst"); }
 
-// Read in pieces: a log may have some megabytes. Nullopt where it cannot be read.
+// Reads in pieces, because a log may have some megabytes. Returns nullopt if the file cannot be
+// read.
 std::optional<std::uint32_t> crc_of_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
@@ -39,8 +41,8 @@ std::optional<std::uint32_t> crc_of_file(const std::string& path) {
   return crc;
 }
 
-// Whether these are files of another time: RocksDB begins a MANIFEST each time it is opened for
-// writing, so CURRENT names one that is there and is not in the list.
+// Returns whether the files are from another time than the list. RocksDB starts a new MANIFEST each
+// time it is opened for writing, so CURRENT then names an existing file that is not in the list.
 bool is_of_another_time(const Seal& seal, const std::string& metadata) {
   const std::string current = drives::read_file(metadata + "/CURRENT").value_or("");
   const std::string manifest(trimmed(current));
@@ -78,7 +80,7 @@ std::optional<Seal> seal_of(std::string_view text) {
     }
     seal.files.push_back(std::move(file));
   }
-  // It says the same when it is written again, so it is whole.
+  // Writing it again gives the same text, so the text is complete.
   if (seal_text(seal) != text) return std::nullopt;
   return seal;
 }
@@ -119,15 +121,15 @@ std::optional<std::string> damage_since(const Seal& seal, const std::string& met
     const std::string path = metadata + '/' + file.name;
     std::error_code error;
     const auto bytes = fs::file_size(path, error);
-    if (error) return path + " is missing: it was there when the store was stopped";
+    if (error) return path + " is missing, but existed when the store was stopped";
     if (bytes != file.bytes) {
-      return fmt::format("{} has {} bytes, and had {} when the store was stopped", path, bytes,
+      return fmt::format("{} has {} bytes, but had {} when the store was stopped", path, bytes,
                          file.bytes);
     }
     if (!file.crc || (is_table(file.name) && !tables)) continue;
     const auto crc = crc_of_file(path);
     if (!crc) return path + " cannot be read";
-    if (*crc != *file.crc) return path + " has other bytes than when the store was stopped";
+    if (*crc != *file.crc) return path + " has changed since the store was stopped";
   }
   return std::nullopt;
 }

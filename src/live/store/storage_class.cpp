@@ -10,7 +10,7 @@ struct Row {
   std::string_view name;
   std::string_view tier;
 };
-// The first of a tier is the one that it is shown with.
+// The first class of a tier is the one that answers show.
 constexpr std::array<Row, 9> kClasses = {{{"STANDARD", "hot"},
                                           {"", "hot"},
                                           {"HOT", "hot"},

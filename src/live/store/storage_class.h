@@ -1,4 +1,4 @@
-// Storage classes are the tiers under the names that S3's clients know.
+// Storage classes: the tiers under the names that S3 clients know.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@ namespace orrery::store {
 
 // The tiers from the fastest to the slowest.
 inline constexpr std::string_view kTierOrder[] = {"gpu-direct", "hot", "warm", "cold"};
-int tier_rank(std::string_view tier);  // 0: the fastest; unknown tiers rank last
+int tier_rank(std::string_view tier);  // 0 is the fastest; unknown tiers rank last
 
 std::optional<std::string> tier_of_class(std::string_view storage_class);
-// Returns the class shown for an object of this tier, unless a rule gave it another.
+// Returns the class that answers show for an object of this tier, unless a rule gave it another.
 std::string class_of_tier(std::string_view tier);
-// Returns the tier that the version is read from.
+// Returns the tier from which the version is read.
 std::string tier_of(const rows::Version& version);
 
 }  // namespace orrery::store

@@ -11,7 +11,8 @@ namespace orrery::store {
 namespace {
 
 const std::string kEpochRow = rows::row::fact("epoch");
-constexpr int kRunLooks = 1000;  // others that begin take a number by a commit each
+constexpr int kRunLooks = 1000;  // each gateway that starts takes a number by a commit, so starting
+                                 // ones compete
 
 std::string read_key(const std::string& bucket, const std::string& key,
                      const std::string& version) {
@@ -41,7 +42,7 @@ bool BlobPins::pinned(const std::string& blob) const {
 void ReadTimes::note(const std::string& bucket, const std::string& key, const std::string& version,
                      rows::TimeMs now) {
   const std::scoped_lock lock(mutex_);
-  if (times_.size() >= kMost) times_.clear();  // they are hints
+  if (times_.size() >= kMost) times_.clear();  // the times are only hints
   times_[read_key(bucket, key, version)] = now;
 }
 
@@ -118,7 +119,7 @@ Answer<void> check_unlocked(const rows::Version& version, rows::TimeMs now,
   if (version.legal_hold) return refused("AccessDenied", "The version is under legal hold.");
   if (version.retention.mode.empty() || version.retention.until_ms <= now) return {};
   if (version.retention.mode == "GOVERNANCE" && bypass_governance) return {};
-  return refused("AccessDenied", "The version is retained.");
+  return refused("AccessDenied", "The version is protected by its retention period.");
 }
 
 Store::Store(StoreSetting setting) : setting_(std::move(setting)) {
@@ -133,7 +134,7 @@ Answer<void> Store::open() {
     if (!last) return refused(last.error());
     const std::uint64_t fresh =
         std::max(*last ? rows::from_big_endian(**last) : 0, setting_.run_after) + 1;
-    // Held before it is written down: a run that has a row and is not held is one that died.
+    // The run is held before its row is written: a run that has a row but is not held has died.
     const auto held = setting_.metadata.hold_run(fresh);
     if (!held) return refused(held.error());
     if (!*held) continue;
@@ -146,12 +147,14 @@ Answer<void> Store::open() {
     epoch_ = fresh;
     return {};
   }
-  return refused("ServiceUnavailable", "others begin at the same time");
+  return refused("ServiceUnavailable",
+                 "Other gateways are starting at the same time; please try again.");
 }
 
 Answer<void> Store::renew() {
   const std::uint64_t run = epoch_;
-  // Not ours to hold: the database has not seen yet that our connection before was lost.
+  // If the run cannot be held, the database has not noticed yet that our previous connection was
+  // lost.
   if (const auto held = setting_.metadata.hold_run(run); !held) return refused(held.error());
   const auto row = setting_.metadata.get(rows::row::epoch(run));
   if (!row) return refused(row.error());
@@ -174,7 +177,7 @@ void Store::fence(rows::Commit& commit, const std::vector<rows::Blob>& fresh) co
   for (const std::uint64_t run : runs) fence_run(commit, run);
 }
 
-// A commit that was not taken because its run was given up never will be.
+// If a commit failed because its run was given up, repeating it can never succeed.
 Answer<void> Store::check_running(const std::vector<rows::Blob>& fresh) {
   rows::Commit fenced;
   fence(fenced, fresh);
@@ -182,7 +185,7 @@ Answer<void> Store::check_running(const std::vector<rows::Blob>& fresh) {
     const auto row = setting_.metadata.get(expected.key);
     if (!row) return refused(row.error());
     if (*row != expected.value) {
-      return refused("ServiceUnavailable", "The gateway lost its place; please try again.");
+      return refused("ServiceUnavailable", "The gateway lost its registration; please try again.");
     }
   }
   return {};
@@ -190,12 +193,13 @@ Answer<void> Store::check_running(const std::vector<rows::Blob>& fresh) {
 
 Answer<void> Store::check_room() const {
   if (!setting_.is_tight || !setting_.is_tight()) return {};
-  return refused("InsufficientStorage", "The disk of the metadata is full; removals go on.");
+  return refused("InsufficientStorage",
+                 "The disk that holds the metadata is full; objects can still be deleted.");
 }
 
 std::string Store::fresh_id() { return to_hex(setting_.random_bytes(16)); }
 
-// Later than every one before, whatever the clock does.
+// Greater than every earlier stamp, even if the clock is set back.
 std::uint64_t Store::fresh_stamp() {
   const auto now = static_cast<std::uint64_t>(setting_.now_ms()) * 1'000'000;
   std::uint64_t last = last_stamp_;
@@ -332,7 +336,7 @@ Answer<OpenedObject> Store::open_object(
 
 Answer<std::unique_ptr<ObjectReader>> Store::open_extents(
     const std::vector<rows::Extent>& extents) {
-  // Pinned before they are looked up: a blob that is found then cannot be collected.
+  // Pinned before they are looked up: blobs found after that cannot be collected.
   const auto pinned = [&](bool on) {
     for (const rows::Extent& extent : extents) {
       if (extent.blob.empty()) continue;
@@ -358,7 +362,7 @@ Answer<std::optional<rows::Version>> Store::try_put(Viewed viewed, rows::Version
   if (versioning == rows::Versioning::suspended) {
     if (auto good = fill_null(viewed.view); !good) return std::unexpected(good.error());
   }
-  // Later than the one it follows, though another clock made that: this one may have been set back.
+  // Greater than the stamp that it follows, even if another gateway's clock made that one.
   fresh.stamp = std::max(fresh_stamp(), viewed.view.head ? viewed.view.head->stamp + 1 : 0);
   fresh.id = versioning == rows::Versioning::on
                  ? fmt::format("{:016x}{}", fresh.stamp, to_hex(setting_.random_bytes(8)))
@@ -433,7 +437,7 @@ Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Rem
     if (!found) return std::unexpected(found.error());
     old = std::move(*found);
   }
-  if (!newest && !old) return Removed{removal.version_id.value_or(""), false};  // gone already
+  if (!newest && !old) return Removed{removal.version_id.value_or(""), false};  // already removed
   const rows::Version& gone = newest ? *view.head : old->version;
   if (removal.only && !removal.only(gone)) return Removed{};
   if (auto free = check_unlocked(gone, setting_.now_ms(), removal.bypass_governance); !free) {

@@ -1,4 +1,4 @@
-// The store's buckets, its uploads in parts, and its garbage.
+// The store's buckets, multipart uploads and garbage.
 #include <fmt/core.h>
 
 #include "live/store/store.h"
@@ -6,9 +6,9 @@
 namespace orrery::store {
 namespace {
 
-// Collected in one commit at the most.
+// Blobs collected in one commit.
 constexpr std::size_t kCollectMax = 500;
-constexpr std::size_t kLookedAtMax = 1000;  // of rows that must wait, in one call
+constexpr std::size_t kLookedAtMax = 1000;  // rows that must wait, per call
 
 Answer<bool> any_row(rows::Metadata& metadata, const std::string& from) {
   const auto cursor = metadata.cursor();
@@ -55,8 +55,8 @@ Answer<void> Store::change_bucket(std::string_view name,
   }
 }
 
-// A put expects the bucket's row as it read it. So the row is changed first: whoever put before
-// that is seen by the look for objects, and whoever comes after reads the row anew.
+// A put expects the bucket's row as it read it. So the row is changed first: objects put before
+// that are found by the search below, and a later put has to read the row again.
 Answer<void> Store::remove_bucket(std::string_view name) {
   const std::string mark = fresh_id();
   const auto set_mark = [&](rows::Bucket& bucket) -> Answer<void> {
@@ -188,7 +188,7 @@ Answer<rows::Version> Store::complete_upload(const rows::Upload& upload,
       more.expects.push_back({rows::row::part(upload.id, part.number), rows::encode(part)});
       more.changes.push_back({rows::row::part(upload.id, part.number), std::nullopt});
       if (kept.contains(part.extent.blob)) continue;
-      // As in abort_upload: the commit finds out where a part was sent again meanwhile.
+      // As in abort_upload: if a part was replaced in the meantime, the commit fails.
       const auto gone = blobs_of({part.extent}, true);
       if (!gone) return std::unexpected(gone.error());
       discard(more, *gone);
@@ -214,7 +214,7 @@ Answer<void> Store::abort_upload(std::string_view bucket, std::string_view key,
     const auto all = parts(id);
     if (!all) return std::unexpected(all.error());
     for (const rows::Part& part : *all) {
-      // A part that was sent again meanwhile has another blob: the commit finds that out.
+      // A part that was replaced in the meantime has another blob, so the commit fails.
       const auto gone = blobs_of({part.extent}, true);
       if (!gone) return std::unexpected(gone.error());
       commit.expects.push_back({rows::row::part(id, part.number), rows::encode(part)});
@@ -246,7 +246,7 @@ Answer<void> Store::abort_uploads(std::string_view bucket) {
   return {};
 }
 
-// Whether no gateway can be reading it any more.
+// Returns whether no gateway can be reading it any more.
 bool Store::is_ripe(const std::string& garbage) {
   if (!setting_.metadata.is_shared() || setting_.shared_grace_ms == 0) return true;
   const rows::TimeMs now = setting_.now_ms();

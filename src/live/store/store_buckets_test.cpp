@@ -1,4 +1,4 @@
-// Buckets, uploads in parts, and the collection of garbage.
+// Buckets, multipart uploads, and the collection of garbage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,8 +66,8 @@ TEST_F(StoreBuckets, a_bucket_is_removed_with_its_uploads_but_not_with_objects) 
   EXPECT_EQ(files(), 0u);
 }
 
-// A blob whose row is lost must not hold up what replaces or drops it.
-TEST_F(StoreBuckets, an_upload_goes_on_though_a_blob_of_it_is_lost) {
+// If the row of a blob is lost, what uses the blob can still be replaced or removed.
+TEST_F(StoreBuckets, an_upload_continues_although_a_blob_of_it_is_lost) {
   const rows::Upload upload = begun("k");
   put_part(upload, 1, "first");
   lose_last_blob();
@@ -88,7 +88,7 @@ TEST_F(StoreBuckets, an_upload_goes_on_though_a_blob_of_it_is_lost) {
   EXPECT_EQ(store->abort_upload("pail", "l", aborted.id).error().code, "NoSuchUpload");
 }
 
-// Only the rows that a test puts, among neighbours whose names begin alike.
+// Only the rows that a test writes, next to rows with similar names.
 class RowsTest : public StoreBench {
  protected:
   void set(const std::string& key, const std::string& value) {
@@ -182,7 +182,7 @@ TEST_F(RowsTest, parts_are_those_of_one_upload) {
 
 TEST_F(RowsTest, removing_a_bucket_spares_buckets_whose_names_begin_alike) {
   for (const char* name : {"pail", "pail2", "pai"}) add_bucket(name);
-  ASSERT_TRUE(store->remove_bucket("pai")) << "no row of an object is there at all";
+  ASSERT_TRUE(store->remove_bucket("pai")) << "there is no row of an object";
   add_object("pail2", "k");
   add_upload("pail", "one");
   add_upload("pail", "two");
@@ -227,7 +227,7 @@ TEST_F(RowsTest, a_version_is_found_among_those_of_its_key) {
   set_row(rows::row::version("pail", "k", 8), "rubbish");
   EXPECT_EQ(store->find("pail", "k", "v6").error().code, "NoSuchVersion");
   EXPECT_EQ(store->find("pail", "k", "v7").error().code, "NoSuchVersion");
-  EXPECT_EQ(store->find("pail", "k", "v5").value().stamp, 5u) << "behind one that is unreadable";
+  EXPECT_EQ(store->find("pail", "k", "v5").value().stamp, 5u) << "after an unreadable row";
   EXPECT_EQ(store->find("pail", "k", "null").value().stamp, 9u);
   EXPECT_EQ(store->find("pail", "k", std::nullopt).value().stamp, 9u);
   EXPECT_EQ(store->find("pail", "none", std::nullopt).error().code, "NoSuchKey");
@@ -246,7 +246,7 @@ TEST_F(RowsTest, the_next_version_becomes_the_newest) {
   EXPECT_FALSE(has_row(rows::row::object("pail", "k"))) << "k2's version is not k's";
   EXPECT_TRUE(has_row(rows::row::version("pail", "k2", 3)));
   add_object("pail", "l");
-  ASSERT_TRUE(store->remove("pail", "l", {.version_id = "null"})) << "no row behind it";
+  ASSERT_TRUE(store->remove("pail", "l", {.version_id = "null"})) << "there is no row after it";
   EXPECT_FALSE(has_row(rows::row::object("pail", "l")));
 }
 
@@ -276,7 +276,7 @@ TEST_F(RowsTest, garbage_is_collected_500_blobs_at_a_time) {
   EXPECT_EQ(store->collect().value(), 0u);
 }
 
-// A thousand that must wait are passed over in one call, and the next begins behind them.
+// One call passes over a thousand rows that must wait, and the next begins after them.
 TEST_F(RowsTest, garbage_that_is_being_read_does_not_hold_up_the_rest) {
   add_garbage_up_to(1001);
   for (int i = 0; i < 1000; ++i) store->pins().pin(garbage_id(i));
@@ -284,14 +284,15 @@ TEST_F(RowsTest, garbage_that_is_being_read_does_not_hold_up_the_rest) {
   EXPECT_EQ(store->collect().value(), 1u) << "the last";
   EXPECT_FALSE(has_row(rows::row::garbage(garbage_id(1000))));
   store->pins().unpin(garbage_id(0));
-  EXPECT_EQ(store->collect().value(), 1u) << "from the front again";
+  EXPECT_EQ(store->collect().value(), 1u) << "from the beginning again";
   EXPECT_FALSE(has_row(rows::row::garbage(garbage_id(0))));
   store->pins().unpin(garbage_id(998));
   add_garbage(garbage_id(1000));
   EXPECT_EQ(store->collect().value(), 2u) << "999 of them wait";
 }
 
-// Other gateways may still read what was removed: it stays for ten minutes after it was first seen.
+// Other gateways may still be reading what was removed, so it stays for ten minutes after it was
+// first seen.
 TEST_F(RowsTest, shared_garbage_stays_for_ten_minutes) {
   rows.share();
   open();

@@ -1,5 +1,5 @@
-// A store in memory, over rows and drives that outlive it: open it, put and read objects, and check
-// that its counts and files agree with its rows.
+// A store in memory, over rows and drives that outlive it: opens it, puts and reads objects, and
+// checks that its counts and files agree with its rows.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,14 +21,14 @@
 
 namespace orrery::store {
 
-// A hot tier of two copies on three drives, and a cold one of one copy.
+// A hot tier with two copies on three drives, and a cold tier with one copy.
 inline std::vector<Tier> two_tiers() {
   return {{"hot", {1, 1}, {"d0", "d1", "d2"}}, {"cold", {1, 0}, {"d3"}}};
 }
-// Hot and cold on one drive: a file count is a blob count.
+// Hot and cold on one drive, so the number of files is the number of blobs.
 inline std::vector<Tier> one_drive() { return {{"hot", {1, 0}, {"d"}}, {"cold", {1, 0}, {"d"}}}; }
 
-// Opens nothing by itself: a fixture calls begin() once its rows and drives are as it wants them.
+// Opens nothing by itself: a fixture calls begin() once its rows and drives are prepared.
 class StoreBench : public testing::Test {
  protected:
   explicit StoreBench(std::vector<Tier> of = two_tiers()) : tiers(std::move(of)) {
@@ -44,9 +44,9 @@ class StoreBench : public testing::Test {
             .random_bytes =
                 [this](std::size_t n) { return std::string(n, static_cast<char>(++drawn)); }};
   }
-  // Another gateway on the same rows and drives; it is not open yet.
+  // Returns another gateway on the same rows and drives, not yet open.
   std::unique_ptr<Store> made() { return std::make_unique<Store>(setting()); }
-  // Starts another run; the one before it dies.
+  // Starts another run; the previous one dies.
   void open() {
     store = made();
     ASSERT_TRUE(store->open());
@@ -77,7 +77,7 @@ class StoreBench : public testing::Test {
   static rows::Extent extent_of(const rows::Blob& blob, const std::string& bytes) {
     return {blob.id, bytes.size(), to_hex(s3::md5(bytes)), ""};
   }
-  // The ETag of the version is "e-" and its bytes, unless `fresh` has one.
+  // The ETag of the version is "e-" followed by its bytes, unless `fresh` has one.
   Answer<rows::Version> put(const std::string& key, const std::string& bytes,
                             const WriteCondition& condition = {}, rows::Version fresh = {}) {
     now += step_ms;
@@ -95,7 +95,7 @@ class StoreBench : public testing::Test {
       return {};
     });
   }
-  // The bytes, or the code of the refusal.
+  // Returns the bytes, or the code of the refusal.
   std::string get(const std::string& key, const std::optional<std::string>& version = {}) const {
     auto object = opened(key, version);
     if (!object) return object.error().code;
@@ -108,7 +108,8 @@ class StoreBench : public testing::Test {
       return {};
     }));
   }
-  // The id of what was removed, after "marker " if it was one or one was put.
+  // Returns the id of the removed version, with "marker " before it if it was a delete marker or
+  // one was added.
   std::string removed(const std::string& key, const Removal& removal = {}) const {
     const auto gone = store->remove("pail", key, removal);
     return gone ? (gone->marker ? "marker " : "") + gone->version_id : gone.error().code;
@@ -136,8 +137,8 @@ class StoreBench : public testing::Test {
     const BucketUse use = by.usage().of("pail");
     return {use.bytes, use.objects};
   }
-  // What is counted as it changes is what a count of the rows finds, each blob is named by a
-  // version or a part, and each file by a blob.
+  // Checks that the running counts match a recount of the rows, that a version or a part uses each
+  // blob, and that a blob uses each file.
   void expect_sound() {
     const auto again = made();
     ASSERT_TRUE(again->measure());
@@ -165,12 +166,12 @@ class StoreBench : public testing::Test {
   }
 
   rows::MemoryMetadata rows;
-  rows::Metadata* through = &rows;  // what the store is opened on
+  rows::Metadata* through = &rows;  // the rows that the store is opened on
   std::map<std::string, drives::SimulatedDrive> drives;
   DriveSet set;
   std::vector<Tier> tiers;
   rows::TimeMs now = 1'700'000'000'000;
-  rows::TimeMs step_ms = 1000;  // by which a put advances the clock
+  rows::TimeMs step_ms = 1000;  // by how much a put advances the clock
   int drawn = 0;
   std::string last_blob;
   std::unique_ptr<Store> store;

@@ -1,5 +1,5 @@
 // The store over rows and drives in memory: versions, conditions, locks, readers, stamps and names,
-// and what happens if rows are lost or answers do not come.
+// and what happens if rows are lost or answers are missing.
 #include "live/store/store.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@
 namespace orrery::store::store_tests {
 namespace {
 
-// "Using versioning in S3 buckets": what a put and a delete do, on, suspended and off.
+// "Using versioning in S3 buckets": what a put and a delete do with versioning on, suspended and
+// off.
 TEST_F(StoreTest, versions_follow_the_versioning_of_the_bucket) {
   put("k", "off");
   EXPECT_EQ(get("k", "null"), "off");
@@ -28,7 +29,7 @@ TEST_F(StoreTest, versions_follow_the_versioning_of_the_bucket) {
   set_versioning(rows::Versioning::on);
   const std::string one = put("k", "one")->id;
   const std::string two = put("k", "two")->id;
-  EXPECT_EQ(get("k", "null"), "replaced") << "what was there before stays";
+  EXPECT_EQ(get("k", "null"), "replaced") << "the previous version stays";
   EXPECT_EQ(get("k", one), "one");
   EXPECT_EQ(get("k"), "two");
   set_versioning(rows::Versioning::suspended);
@@ -39,11 +40,12 @@ TEST_F(StoreTest, versions_follow_the_versioning_of_the_bucket) {
   EXPECT_EQ(used(*store).second, 3u);
   put("k", "null once more");
   EXPECT_EQ(used(*store).second, 3u);
-  // A delete while suspended replaces the null version by a marker of that name.
+  // A delete while versioning is suspended replaces the version "null" by a delete marker with that
+  // id.
   EXPECT_EQ(removed("k"), "marker null");
   EXPECT_EQ(get("k"), "marker");
   EXPECT_EQ(used(*store).second, 2u);
-  // The marker removed, the next newest is back.
+  // Once the marker is removed, the next newest version is back.
   EXPECT_EQ(removed("k", {.version_id = "null"}), "marker null");
   EXPECT_EQ(get("k"), "two");
   EXPECT_EQ(removed("k", {.version_id = two}), two);
@@ -51,7 +53,7 @@ TEST_F(StoreTest, versions_follow_the_versioning_of_the_bucket) {
   EXPECT_EQ(removed("k", {.version_id = one}), one);
   EXPECT_EQ(get("k"), "NoSuchKey");
   EXPECT_EQ(get("k", one), "NoSuchVersion");
-  EXPECT_EQ(removed("k", {.version_id = one}), one) << "gone already is fine";
+  EXPECT_EQ(removed("k", {.version_id = one}), one) << "removing a missing object succeeds";
   set_versioning(rows::Versioning::off);
   put("k", "x");
   EXPECT_EQ(removed("k"), "") << "no version, no id";
@@ -66,7 +68,7 @@ TEST_F(StoreTest, conditions_hold_against_the_newest_version) {
   EXPECT_EQ(put("k", "b", none).error().code, "PreconditionFailed");
   EXPECT_TRUE(put("k", "b", {.if_match = "e-a"}));
   EXPECT_EQ(put("k", "c", {.if_match = "e-a"}).error().code, "PreconditionFailed");
-  EXPECT_TRUE(put("k", "c", {.if_match = "\"e-b\""})) << "with its quotes too";
+  EXPECT_TRUE(put("k", "c", {.if_match = "\"e-b\""})) << "also with quotes";
   EXPECT_TRUE(put("k", "d", {.if_match = "*"}));
   EXPECT_EQ(put("k", "e", {.if_none_match = "e-d"}).error().code, "PreconditionFailed");
   EXPECT_TRUE(put("k", "e", {.if_none_match = "e-c"}));
@@ -74,7 +76,7 @@ TEST_F(StoreTest, conditions_hold_against_the_newest_version) {
   EXPECT_EQ(get("k"), "e");
   set_versioning(rows::Versioning::on);
   removed("k");
-  EXPECT_TRUE(put("k", "f", none)) << "a marker is no object";
+  EXPECT_TRUE(put("k", "f", none)) << "a delete marker is not an object";
 }
 
 TEST_F(StoreTest, held_and_retained_versions_stay) {
@@ -93,7 +95,7 @@ TEST_F(StoreTest, held_and_retained_versions_stay) {
   EXPECT_EQ(removed("k", {.version_id = governed}), "AccessDenied");
   EXPECT_EQ(removed("k", {.version_id = complied, .bypass_governance = true}), "AccessDenied");
   EXPECT_EQ(removed("k", {.version_id = governed, .bypass_governance = true}), governed);
-  EXPECT_EQ(removed("k").substr(0, 7), "marker ") << "a marker removes nothing";
+  EXPECT_EQ(removed("k").substr(0, 7), "marker ") << "a delete marker removes nothing";
   now = later - 1;
   EXPECT_EQ(removed("k", {.version_id = complied}), "AccessDenied");
   now = later;
@@ -107,7 +109,7 @@ TEST_F(StoreTest, a_removal_may_name_the_version_that_it_means) {
   const auto only = [&](const rows::Version& there) { return there.stamp == old.stamp; };
   const auto gone = store->remove("pail", "k", {.only = only});
   ASSERT_TRUE(gone);
-  EXPECT_FALSE(gone->marker) << "another is the newest by now";
+  EXPECT_FALSE(gone->marker) << "another version is now the newest";
   EXPECT_EQ(get("k"), "new");
   const auto other = store->remove(
       "pail", "k", {.version_id = old.id, .only = [](const rows::Version&) { return false; }});
@@ -156,7 +158,8 @@ TEST_F(StoreTest, a_blob_stays_while_it_is_read) {
   EXPECT_EQ(*store->collect(), 1u);
 }
 
-// An object of several parts is one row of bytes from any offset, however much is wanted.
+// An object of several parts is one sequence of bytes: reads may start at any offset and have any
+// length.
 TEST_F(StoreTest, parts_are_read_across_their_borders) {
   const std::string all = "abcdefghijklmnopqrstuvwxyz";
   std::vector<rows::Blob> blobs;
@@ -188,7 +191,7 @@ TEST_F(StoreTest, a_removal_is_as_durable_as_requested) {
   const auto marked = store->remove("pail", "k", {.durable = false});
   ASSERT_TRUE(marked && marked->marker);
   EXPECT_EQ(rows.pending(), 1u) << "the marker is not synced";
-  EXPECT_EQ(marked->version_id.size(), 32u) << "sixteen digits of stamp, eight bytes of chance";
+  EXPECT_EQ(marked->version_id.size(), 32u) << "sixteen digits of the stamp, eight random bytes";
   ASSERT_TRUE(store->remove("pail", "k", {}));
   EXPECT_EQ(rows.pending(), 0u);
   ASSERT_TRUE(store->remove("pail", "k", {.version_id = marked->version_id, .durable = false}));
@@ -267,10 +270,10 @@ TEST(StoreRuns, a_run_takes_a_number_however_many_others_start) {
   EXPECT_TRUE(second.open());
   EXPECT_EQ(second.epoch(), 2u);
   EXPECT_TRUE(second.renew());
-  EXPECT_EQ(second.epoch(), 2u) << "a run that lives keeps its number";
+  EXPECT_EQ(second.epoch(), 2u) << "a live run keeps its number";
 }
 
-// The rows are older than the drives, which have seen run 41.
+// The rows are older than the drives, which have recorded run 41.
 TEST_F(StoreTest, a_run_avoids_numbers_and_names_that_the_drives_have_seen) {
   const rows::Blob before = written("of run 1");
   StoreSetting later = setting();
@@ -279,7 +282,7 @@ TEST_F(StoreTest, a_run_avoids_numbers_and_names_that_the_drives_have_seen) {
   ASSERT_TRUE(again.open());
   EXPECT_EQ(again.epoch(), 42u);
   EXPECT_NE(again.writer("hot").so_far().id.substr(8, 8), before.id.substr(8, 8))
-      << "drawn for each run";
+      << "random for each run";
 }
 
 // A stamp is the clock in nanoseconds, plus one if the clock did not advance.
@@ -290,7 +293,7 @@ TEST_F(StoreOnOneDrive, stamps_follow_the_clock_and_never_repeat) {
   EXPECT_EQ(put("c", "3")->stamp, 5'000'000'002u);
   now = 5001;
   EXPECT_EQ(put("d", "4")->stamp, 5'001'000'000u);
-  // Another gateway's clock was ahead when it put this one.
+  // Another gateway whose clock is ahead has put this one.
   ASSERT_TRUE(rows.commit(
       {.changes = {{rows::row::object("pail", "e"),
                     rows::encode(rows::Version{.stamp = 9'000'000'000, .id = "null"})}}}));
@@ -298,7 +301,7 @@ TEST_F(StoreOnOneDrive, stamps_follow_the_clock_and_never_repeat) {
   EXPECT_EQ(after.stamp, 9'000'000'001u);
   EXPECT_EQ(after.modified_ms, 5001);
   EXPECT_EQ(after.id, "null");
-  EXPECT_EQ(put("f", "6")->stamp, 5'001'000'002u) << "of this gateway it is no measure";
+  EXPECT_EQ(put("f", "6")->stamp, 5'001'000'002u) << "other gateways do not affect this stamp";
 }
 
 TEST_F(StoreOnOneDrive, versions_have_ids_if_versioning_is_on) {
@@ -313,7 +316,7 @@ TEST_F(StoreOnOneDrive, versions_have_ids_if_versioning_is_on) {
   EXPECT_TRUE(marked.marker);
   EXPECT_EQ(marked.version_id, "null");
   const Removed gone = store->remove("pail", "k", {.version_id = "null"}).value();
-  EXPECT_TRUE(gone.marker) << "what went was one";
+  EXPECT_TRUE(gone.marker) << "the removed version was a delete marker";
   EXPECT_EQ(gone.version_id, "null");
   const Removed none = store->remove("pail", "k", {.version_id = "none"}).value();
   EXPECT_FALSE(none.marker);
@@ -327,10 +330,10 @@ TEST_F(StoreOnOneDrive, blobs_are_named_by_their_run_and_number) {
   EXPECT_EQ(second.substr(0, 8), "00000001");
   EXPECT_EQ(std::stoull(second.substr(8), nullptr, 16) - std::stoull(first.substr(8), nullptr, 16),
             1u);
-  EXPECT_NE(first.substr(8, 8), "00000000") << "each run begins at a number that is drawn";
+  EXPECT_NE(first.substr(8, 8), "00000000") << "each run starts at a random number";
   EXPECT_EQ(run_of("0000001f0000000000000002"), 31u);
   EXPECT_EQ(store->writer("cold").so_far().tier, "cold");
-  EXPECT_EQ(store->writer("none").so_far().tier, "hot") << "the first takes it";
+  EXPECT_EQ(store->writer("none").so_far().tier, "hot") << "the first tier is used";
   EXPECT_TRUE(store->has_tier("cold"));
   EXPECT_FALSE(store->has_tier("warm"));
 }
@@ -353,7 +356,7 @@ TEST_F(StoreOnOneDrive, forgetting_a_blob_removes_its_files) {
   blob.shards.erase(blob.shards.begin(), blob.shards.begin() + 2);
   blob.shards[0].revision = 1;
   store->forget(blob);
-  EXPECT_EQ(drives["d"].files().size(), 1u) << "of another revision";
+  EXPECT_EQ(drives["d"].files().size(), 1u) << "a file of another revision";
   blob.shards[0].revision = 0;
   store->forget(blob);
   EXPECT_TRUE(drives["d"].files().empty());
@@ -374,7 +377,7 @@ TEST_F(StoreOnOneDrive, a_blob_is_pinned_while_its_reader_lives) {
     ASSERT_TRUE(good);
     EXPECT_TRUE(store->pins().pinned(blob.id));
   }
-  EXPECT_FALSE(store->pins().pinned(blob.id)) << "until its reader ends";
+  EXPECT_FALSE(store->pins().pinned(blob.id)) << "only until its reader ends";
 }
 
 TEST(ReadTimesTest, are_kept_for_each_version_up_to_100000) {

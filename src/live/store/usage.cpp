@@ -1,4 +1,4 @@
-// How much the buckets hold.
+// Counts how much the buckets hold.
 #include "live/store/store.h"
 
 namespace orrery::store {
@@ -28,7 +28,7 @@ void Usage::set(std::map<std::string, BucketUse> uses) {
 
 Answer<void> Store::measure() {
   Usage counted;
-  std::map<std::string, std::string> uploads;  // bucket by id
+  std::map<std::string, std::string> uploads;  // bucket by upload id
   const auto each =
       [&](char kind, const std::function<void(std::string_view key, std::string_view value)>& take)
       -> Answer<void> {

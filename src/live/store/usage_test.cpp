@@ -1,4 +1,4 @@
-// What buckets hold, as counted from the rows.
+// The contents of buckets, as counted from the rows.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,7 +34,8 @@ class UsageTest : public StoreBench {
   rows::StrictMetadata strict{rows};
 };
 
-// Neighbours are a bucket whose name begins alike, an upload that is gone, and unreadable rows.
+// Other rows are those of a bucket with a similar name, of an upload that no longer exists, and
+// unreadable ones.
 TEST_F(UsageTest, is_measured_from_the_rows_of_each_bucket) {
   ASSERT_TRUE(store->measure());
   EXPECT_TRUE(store->usage().all().empty());

@@ -13,7 +13,7 @@
 namespace orrery::store {
 namespace {
 
-// Drives whose note is written at each commit; the others hear of it a little later.
+// Number of drives whose note is written at each commit; the others are updated a little later.
 constexpr std::size_t kNotedDrives = 1;
 
 std::string lines_of(const Witness& witness) {
@@ -80,7 +80,7 @@ std::optional<Witness> witness_of(std::string_view text) {
                       .run = *run,
                       .commits = *commits,
                       .stopped = lines[4] == "state stopped"};
-  // What follows the last line is the padding of a drive.
+  // Anything after the last line is the padding of a drive.
   if (!text.starts_with(witness_text(found))) return std::nullopt;
   return found;
 }
@@ -130,7 +130,8 @@ std::optional<Doubt> doubt_of(const MetadataFacts& facts, const std::string& sto
                               const std::optional<Witness>& witness) {
   if (facts.store && *facts.store != store) return Doubt::other_store;
   if (!witness) return std::nullopt;
-  // Drives that have seen the store with an id: these metadata are from before, or another's.
+  // The drives have recorded the store with an id, so this metadata is an older copy or belongs to
+  // another store.
   if (!facts.store) return Doubt::no_id;
   if (witness->commits > facts.commits || witness->run > facts.run) return Doubt::behind;
   return std::nullopt;
@@ -145,7 +146,7 @@ Witnesses::Witnesses(DriveSet drives, Witness now, bool each_commit)
 drives::Outcome<void> Witnesses::write_all() {
   now_.commits = std::max(now_.commits, commits_.load());
   const std::string text = witness_text(now_);
-  drives::Outcome<void> told = drives::fault(drives::PortFault::failed, "no drive is there");
+  drives::Outcome<void> told = drives::fault(drives::PortFault::failed, "no drive is available");
   bool any = false;
   for (const auto& [name, drive] : drives_) {
     if (!drive) continue;
@@ -170,7 +171,8 @@ drives::Outcome<void> Witnesses::begin(std::uint64_t run) {
   return write_all();
 }
 
-// One thread writes for all that come meanwhile: it looks again before it ends.
+// One thread writes for all threads that arrive in the meantime: it checks for new commits before
+// it ends.
 void Witnesses::note(std::uint64_t commits) {
   std::uint64_t before = commits_;
   while (before < commits && !commits_.compare_exchange_weak(before, commits)) {

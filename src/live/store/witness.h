@@ -1,21 +1,21 @@
-// What the drives have seen of the metadata, so that metadata which are empty, another store's, or
-// older than they were are found out before anything is written or removed.
+// What the drives have recorded about the metadata, so that metadata that is empty, belongs to
+// another store or is an older copy is detected before anything is written or removed.
 //
-// Each drive keeps a witness in its note (drive.h): the store's id, the run that began last, how
-// many commits were durable, and whether the store was stopped in order. A copy is in FOLDER/sealed
+// Each drive keeps a witness in its note (drive.h): the store's id, the last run that began, how
+// many commits were durable, and whether the store was stopped cleanly. A copy is in FOLDER/sealed
 // with the list of the metadata's files (seal.h).
 //
 //   a commit is durable -> the number goes to the note of one drive, not synced: it outlives this
 //                          process. Every two seconds, and at the end, to all drives, synced.
 //   a run has its row   -> its number goes to all drives, synced, before it writes a file
-//   before the metadata are opened for writing, all drives note that the store is not stopped
+//   before the metadata is opened for writing, all drives record that the store is not stopped
 //
-// So a witness never says more than the metadata had on their disk. Metadata with a lower number of
-// commits, or an earlier run, than the newest witness have lost what was acknowledged.
+// So a witness never claims more than the metadata had on its disk. Metadata with fewer commits, or
+// an earlier run, than the newest witness has lost acknowledged changes.
 //
-// Where it is wrong: a power cut loses what was noted in the last two seconds, so metadata that
-// lose only that much, on a disk that acknowledges syncs falsely, are not found out. Metadata that
-// several gateways share are counted by the leader every few seconds, not per commit.
+// Limits: a power cut loses what was noted in the last two seconds, so metadata that loses only
+// that much, on a disk that acknowledges syncs falsely, is not detected. For metadata that several
+// gateways share, the leader counts every few seconds, not per commit.
 #pragma once
 
 #include <atomic>
@@ -30,64 +30,64 @@
 namespace orrery::store {
 
 struct Witness {
-  std::string store;          // its id
+  std::string store;          // id of the store
   std::uint64_t run = 0;      // the last run that began
-  std::uint64_t commits = 0;  // durable commits, as the metadata count them
-  bool stopped = false;       // in order, and nothing has been written since
+  std::uint64_t commits = 0;  // durable commits, as counted by the metadata
+  bool stopped = false;       // stopped cleanly, and nothing has been written since
 };
 std::string witness_text(const Witness& witness);
-// Returns nullopt if the text is no witness: cut, changed, or something else.
+// Returns nullopt if the text is not a witness: truncated, changed, or something else.
 std::optional<Witness> witness_of(std::string_view text);
-// Returns true if `one` was written after `other`. Of two equal ones, a running one is newer than a
-// stopped one.
+// Returns true if `one` was written after `other`. If both are equally far, a running one is newer
+// than a stopped one.
 bool is_newer(const Witness& one, const Witness& other);
-// Returns the newest of the drives' witnesses and `besides`; those of other stores are ignored.
+// Returns the newest of the drives' witnesses and `besides`. Witnesses of other stores are ignored.
 std::optional<Witness> newest_witness(const DriveSet& drives, const std::string& store,
                                       const std::optional<Witness>& besides);
 
-// What the metadata say about themselves, read without writing.
+// What the metadata says about itself, read without writing.
 struct MetadataFacts {
-  std::optional<std::string> store;  // the id in their row
+  std::optional<std::string> store;  // the store's id in the metadata
   std::uint64_t run = 0;
   std::uint64_t commits = 0;
-  bool has_blobs = false;  // or garbage
+  bool has_blobs = false;  // blobs or garbage
 };
 drives::Outcome<MetadataFacts> facts_of(rows::Metadata& metadata);
 
-// Returns why metadata cannot be trusted; nullopt if they can.
+// Returns why the metadata cannot be trusted; nullopt if it can.
 enum class Doubt { other_store, no_id, behind };
 std::optional<Doubt> doubt_of(const MetadataFacts& facts, const std::string& store,
                               const std::optional<Witness>& witness);
 
-// Writes witnesses to the drives. All calls from any thread.
+// Writes witnesses to the drives. All calls may come from any thread.
 class Witnesses {
  public:
-  // `each_commit`: by this process alone, so each commit can be noted.
+  // `each_commit`: only this process commits, so each commit can be noted.
   Witnesses(DriveSet drives, Witness now, bool each_commit);
 
-  drives::Outcome<void> set_running();             // the store is not stopped any more
-  drives::Outcome<void> begin(std::uint64_t run);  // the run has its row
+  drives::Outcome<void> set_running();             // records that the store is running
+  drives::Outcome<void> begin(std::uint64_t run);  // records a run that has its row
   void note(std::uint64_t commits);                // Notes the number of durable commits.
-  void keep();                                     // Syncs news to all drives.
-  Witness stop(std::uint64_t commits);             // Returns what was written.
+  void keep();                                     // Syncs new information to all drives.
+  Witness stop(std::uint64_t commits);             // Returns the witness that was written.
   Witness now() const;
-  // Whether no drive has a witness that says more than these metadata.
+  // Returns whether no drive has a witness that claims more than this metadata.
   bool agrees(const MetadataFacts& facts) const;
 
  private:
-  // The fault is that no drive took it.
+  // Fails if no drive accepted the witness.
   drives::Outcome<void> write_all();
 
   DriveSet drives_;
   bool each_commit_;
   std::atomic<std::uint64_t> commits_;
   std::atomic<bool> noting_ = false;
-  mutable std::mutex mutex_;  // of what follows, and of writing to all drives
+  mutable std::mutex mutex_;  // protects the members below, and writing to all drives
   Witness now_;
   std::uint64_t kept_ = 0;
 };
 
-// Metadata whose commits are noted.
+// Returns metadata whose commits are noted on the drives.
 std::unique_ptr<rows::Metadata> witnessed(std::unique_ptr<rows::Metadata> metadata,
                                           Witnesses& witnesses);
 

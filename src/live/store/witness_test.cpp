@@ -1,5 +1,5 @@
-// What the drives have seen of the metadata: how a witness is written and read, which of several is
-// the newest, and what makes metadata doubtful.
+// What the drives have recorded about the metadata: how a witness is written and read, which of
+// several is the newest, and what makes metadata doubtful.
 #include "live/store/witness.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(WitnessText, is_refused_if_any_byte_changed) {
 TEST(Witness, newer_means_a_later_run_then_commit_then_running) {
   EXPECT_TRUE(is_newer(seen(2, 1), seen(1, 9)));
   EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 8)));
-  EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 9, true))) << "it was started again since";
+  EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 9, true))) << "the store has been started since";
   EXPECT_FALSE(is_newer(seen(2, 9), seen(2, 9)));
 }
 
@@ -64,7 +64,7 @@ TEST(Witness, metadata_of_another_store_or_behind_the_drives_are_doubted) {
   EXPECT_EQ(doubt_of(facts("s", 2, 50), "s", seen(3, 10)), Doubt::behind);
   EXPECT_EQ(doubt_of(facts("t", 3, 10), "s", seen(3, 10)), Doubt::other_store);
   EXPECT_EQ(doubt_of(facts({}, 3, 10), "s", seen(3, 10)), Doubt::no_id);
-  EXPECT_EQ(doubt_of(facts({}, 3, 10), "s", std::nullopt), std::nullopt) << "from before ids";
+  EXPECT_EQ(doubt_of(facts({}, 3, 10), "s", std::nullopt), std::nullopt) << "before stores had ids";
 }
 
 class WitnessedMetadata : public testing::Test {

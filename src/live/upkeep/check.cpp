@@ -15,7 +15,7 @@ std::string in_words(std::string_view key) {
   return text;
 }
 
-// What ails a blob.
+// What is wrong with a blob.
 enum class Ailment { damaged, away, lost };
 
 class Checker {
@@ -44,8 +44,8 @@ class Checker {
     if (auto good = look_at_drives(); !good) return std::unexpected(good.error());
     if (auto good = name_objects(); !good) return std::unexpected(good.error());
     if (garbage_ > 0) {
-      check_.actions.push_back(
-          fmt::format("remove the files of {} objects that were replaced or removed", garbage_));
+      check_.actions.push_back(fmt::format(
+          "remove the files of {} blobs whose objects were replaced or removed", garbage_));
     }
     return std::move(check_);
   }
@@ -56,10 +56,10 @@ class Checker {
   }
   void not_read(const std::string& what) {
     ++check_.unreadable;
-    say("the metadata are damaged: " + what);
+    say("the metadata is damaged: " + what);
   }
 
-  // False if the rows end at a place that cannot be read, or it was stopped.
+  // Returns false if the rows cannot be read to the end, or if the check was stopped.
   template <class Take>
   store::Answer<bool> walk(char kind, Take take_row) {
     const std::string base(1, kind);
@@ -74,12 +74,12 @@ class Checker {
     const auto state = cursor->state();
     if (state) return true;
     if (state.error().kind != drives::PortFault::corrupt) return store::refused(state.error());
-    not_read(fmt::format("rows {} after '{}' are not known: {}", kind, in_words(last),
+    not_read(fmt::format("the rows of kind {} after '{}' cannot be read: {}", kind, in_words(last),
                          state.error().what));
     return false;
   }
 
-  // `p` comes before `s`: all that names a blob is known before the blobs are looked at.
+  // `p` comes before `s`: all rows that use blobs have been read before the blobs are checked.
   void take(char kind, std::string_view key, std::string_view value) {
     if (kind == 'b') {
       const auto bucket = rows::decode_bucket(value);
@@ -107,7 +107,7 @@ class Checker {
     if (!version) return say("the row of a version is unreadable");
     const std::string bucket(key.substr(1, key.find('\0') - 1));
     if (!buckets_.contains(bucket))
-      say("a version lies in bucket " + bucket + ", which is not there");
+      say("a version belongs to bucket " + bucket + ", which does not exist");
     ++check_.versions;
     check_.bytes += version->size;
     for (const rows::Extent& extent : rows::all_extents(*version)) name(extent);
@@ -127,7 +127,7 @@ class Checker {
     ++check_.blobs;
     if (named_.erase(blob->id) == 0 && names_known_) {
       ++check_.unreferenced;
-      say("nothing names blob " + blob->id);
+      say("no object uses blob " + blob->id);
     }
     judge(*blob, deep_ || !blob->held.empty() ? check_shards(store_.setting().drives, *blob)
                                               : missing_shards(*blob));
@@ -135,7 +135,7 @@ class Checker {
 
   void judge(const rows::Blob& blob, const ShardCheck& looked) {
     if (!looked.unasked.empty()) {
-      say("a drive of blob " + blob.id + " does not answer: nothing is known of it");
+      say("a drive of blob " + blob.id + " does not answer, so the blob cannot be checked");
     }
     if (looked.lost) {
       ++check_.lost_blobs;
@@ -155,15 +155,15 @@ class Checker {
     if (wrong <= blob.plan.parity) {
       for (const int shard : looked.damaged) {
         check_.actions.push_back(
-            fmt::format("write shard {} of blob {} anew from the others", shard, blob.id));
+            fmt::format("rebuild shard {} of blob {} from the others", shard, blob.id));
       }
     } else if (wrong - away <= blob.plan.parity) {
       ++check_.away_blobs;
-      say("blob " + blob.id + " cannot be read until its drives are back");
+      say("blob " + blob.id + " cannot be read until its missing drives are back");
       ailing_[blob.id] = Ailment::away;
     } else {
       ++check_.lost_blobs;
-      say("blob " + blob.id + " has too few good shards");
+      say("blob " + blob.id + " has too few intact shards");
       ailing_[blob.id] = Ailment::lost;
     }
   }
@@ -179,7 +179,7 @@ class Checker {
     return check;
   }
 
-  // Without all rows of blobs nothing can be said of files that no row names.
+  // Files without a row can be reported only if all rows of blobs were read.
   store::Answer<void> look_at_drives() {
     for (const auto& [id, drive] : store_.setting().drives) {
       if (!drive) continue;
@@ -188,22 +188,23 @@ class Checker {
       check_.aside += aside->size();
       for (const drives::AsideFile& file : *aside) {
         if (files_.contains({id, file.name}))
-          check_.actions.push_back(fmt::format("bring back {} on drive {}", file.name, id));
+          check_.actions.push_back(fmt::format("restore {} on drive {}", file.name, id));
       }
       const auto names = drive->list();
       if (!names) return store::refused(names.error());
       for (const std::string& file : *names) {
         if (!files_known_ || !store::shard_name_of(file) || files_.contains({id, file})) continue;
         ++check_.orphans;
-        say(fmt::format("no row names the file {} of drive {}", file, id));
+        say(fmt::format("no metadata row refers to file {} on drive {}", file, id));
         check_.actions.push_back(
-            fmt::format("set {} on drive {} aside, which no row names", file, id));
+            fmt::format("set aside {} on drive {}, which no metadata row refers to", file, id));
       }
     }
     return {};
   }
 
-  // The objects whose blobs ail, in a second walk: few do.
+  // A second walk names the objects whose blobs have faults. It is needed only if there are such
+  // blobs.
   store::Answer<void> name_objects() {
     if (ailing_.empty()) return {};
     for (const char kind : {'o', 'v', 'p'}) {
@@ -238,11 +239,11 @@ class Checker {
   std::function<bool()> stop_;
   StoreCheck check_;
   std::set<std::string> buckets_;
-  std::set<std::string> named_;  // blobs that something names and that have not come yet
+  std::set<std::string> named_;  // blobs that some row uses and whose own row has not been read yet
   std::set<std::pair<std::string, std::string>> files_;
   std::map<std::string, Ailment> ailing_;
   std::uint64_t garbage_ = 0;
-  bool names_known_ = true;  // all rows that name blobs were read
+  bool names_known_ = true;  // all rows that use blobs were read
   bool files_known_ = true;  // all rows of blobs and of garbage were read
 };
 

@@ -1,4 +1,4 @@
-// A check of the whole store: what it counts, and what makes a store unclean.
+// A check of the whole store: what it counts, and what makes a store unsound.
 #include "live/upkeep/check.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST_F(CheckTest, all_faults_are_counted_and_a_hundred_are_described) {
   const StoreCheck check = check_store(*store, false).value();
   EXPECT_EQ(check.orphans, 120u);
   EXPECT_EQ(check.faults.size(), 100u);
-  EXPECT_EQ(check.faults.front(), "no row names the file orphan0.00.0 of drive a");
+  EXPECT_EQ(check.faults.front(), "no metadata row refers to file orphan0.00.0 on drive a");
 }
 
 TEST_F(CheckTest, a_drive_that_cannot_be_listed_ends_the_check) {
@@ -57,7 +57,7 @@ TEST_F(CheckTest, a_drive_that_cannot_be_listed_ends_the_check) {
   EXPECT_EQ(check_store(*store, false).error().code, "InternalError");
   set["d"] = nullptr;
   open();
-  EXPECT_TRUE(check_store(*store, false)->clean()) << "one that is away has no files";
+  EXPECT_TRUE(check_store(*store, false)->clean()) << "a missing drive lists no files";
 }
 
 TEST_F(CheckTest, damage_counts_shards_and_loss_counts_blobs) {
@@ -80,13 +80,14 @@ TEST_F(CheckTest, damage_counts_shards_and_loss_counts_blobs) {
   EXPECT_EQ(check.lost_blobs, 0u);
   EXPECT_THAT(check.faults, IsEmpty());
   EXPECT_FALSE(check.clean());
-  EXPECT_EQ(check_store(*store, false).value().damaged_shards, 0u) << "it was only looked for";
+  EXPECT_EQ(check_store(*store, false).value().damaged_shards, 0u) << "the check only looked for "
+                                                                      "the file";
   flip(one, 1);
   flip(two, 1);
   check = check_store(*store, true).value();
   EXPECT_EQ(check.damaged_shards, 3u);
   EXPECT_EQ(check.lost_blobs, 1u);
-  EXPECT_THAT(check.faults, ElementsAre("blob " + one.id + " has too few good shards"));
+  EXPECT_THAT(check.faults, ElementsAre("blob " + one.id + " has too few intact shards"));
 }
 
 TEST_F(CheckTest, each_kind_of_fault_is_described) {
@@ -109,11 +110,11 @@ TEST_F(CheckTest, each_kind_of_fault_is_described) {
   EXPECT_THAT(faults({rows::row::bucket("tub"), "rubbish"}), HasSubstr("row of a bucket"));
   EXPECT_THAT(faults({rows::row::object("pail", "l"), "rubbish"}), HasSubstr("row of a version"));
   EXPECT_THAT(faults({rows::row::object("gone", "k"), rows::encode(rows::Version{.id = "null"})}),
-              HasSubstr("in bucket gone"));
+              HasSubstr("to bucket gone"));
   EXPECT_THAT(faults({rows::row::blob(blob.id), std::nullopt}), HasSubstr("names blob " + blob.id));
   EXPECT_THAT(faults({rows::row::blob("x"), "rubbish"}), HasSubstr("row of a blob"));
   EXPECT_THAT(faults({rows::row::object("pail", "k"), std::nullopt}),
-              HasSubstr("nothing names blob " + blob.id));
+              HasSubstr("no object uses blob " + blob.id));
 }
 
 TEST_F(CheckTest, only_a_deep_check_finds_a_flipped_bit) {
@@ -134,7 +135,8 @@ TEST_F(CheckTest, a_blob_without_a_version_and_a_file_without_a_row_are_counted)
   EXPECT_EQ(check_store(*store, false)->unreferenced, 1u);
 }
 
-// Small blobs are held in their rows: a wrong byte there cannot be mended, and is never returned.
+// Small blobs are stored in their rows: a wrong byte there cannot be repaired, and is never
+// returned.
 TEST_F(CheckTest, a_damaged_blob_in_its_row_is_lost) {
   tiers.front().held_bytes_max = 10;
   open();
@@ -161,7 +163,7 @@ TEST_F(CheckTest, a_check_that_is_stopped_says_nothing_of_the_rest) {
   EXPECT_TRUE(check->stopped);
   EXPECT_FALSE(check->clean());
   EXPECT_EQ(asked, 3) << "it ends at once";
-  EXPECT_TRUE(check->faults.empty()) << "what was not read is not missing";
+  EXPECT_TRUE(check->faults.empty()) << "unread rows do not count as missing";
   EXPECT_EQ(check->orphans, 0u);
 }
 

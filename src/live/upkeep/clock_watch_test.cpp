@@ -1,4 +1,5 @@
-// A clock that is set forward removes nothing: lifecycle rules wait until somebody could see it.
+// If the clock is set forward, nothing is removed: lifecycle rules wait until a person could
+// notice.
 #include "live/upkeep/clock_watch.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ constexpr rows::TimeMs kNow = 1'700'000'000'000;
 TEST(ClockWatch, rules_rest_for_a_day_after_the_clock_was_set_forward) {
   ClockWatch watch(kDay);
   EXPECT_FALSE(watch.begin(kNow, 1000, kNow - kHour));
-  EXPECT_FALSE(watch.look(kNow + kHour, 1000 + kHour)) << "time that passed is no jump";
+  EXPECT_FALSE(watch.look(kNow + kHour, 1000 + kHour)) << "elapsed time is not a jump";
   EXPECT_FALSE(watch.rests(1000 + kHour));
   EXPECT_EQ(watch.look(kNow + 31 * kDay, 2000 + kHour), ClockChange::set_forward);
   EXPECT_FALSE(watch.look(kNow + 31 * kDay + 100, 2100 + kHour)) << "it is reported once";
@@ -27,7 +28,7 @@ TEST(ClockWatch, a_clock_that_is_set_right_again_ends_the_rest) {
   watch.look(kNow + 40 * kDay, 2000);
   watch.look(kNow + 400 * kDay, 3000);
   EXPECT_EQ(watch.look(kNow + 40 * kDay, 4000), ClockChange::set_back);
-  EXPECT_TRUE(watch.rests(4000)) << "it is still ahead";
+  EXPECT_TRUE(watch.rests(4000)) << "the clock is still ahead";
   EXPECT_EQ(watch.look(kNow + 4000, 5000), ClockChange::set_back);
   EXPECT_FALSE(watch.rests(5000));
 }

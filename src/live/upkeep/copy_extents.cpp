@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kCopyPieceBytes = std::size_t{1} << 20;
 
-// One blob; nullopt where `stop` ended it or bytes were missing.
+// Copies one blob. Returns nullopt if `stop` ended the copy or bytes were missing.
 drives::Outcome<rows::Blob> copy_blob(store::ObjectReader& from, std::uint64_t begin,
                                       std::uint64_t bytes, store::BlobWriter& to,
                                       const std::function<bool()>& stop) {
@@ -18,7 +18,8 @@ drives::Outcome<rows::Blob> copy_blob(store::ObjectReader& from, std::uint64_t b
     const auto got = from.read(begin + done, piece);
     if (!got) return std::unexpected(got.error());
     if (*got != piece.size())
-      return drives::fault(drives::PortFault::corrupt, "the source is too short");
+      return drives::fault(drives::PortFault::corrupt,
+                           "the source of the copy is shorter than its row says");
     if (auto written = to.append(piece); !written) return std::unexpected(written.error());
   }
   return to.finish();

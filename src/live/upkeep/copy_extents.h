@@ -1,4 +1,4 @@
-// Copies the bytes of a version into a tier: blob by blob, so that parts stay parts.
+// Copies the bytes of a version into a tier, blob by blob, so that the parts remain separate.
 #pragma once
 
 #include "live/store/store.h"
@@ -9,7 +9,7 @@ struct CopiedExtents {
   std::vector<rows::Extent> extents = {};
   std::vector<rows::Blob> blobs = {};
 };
-// The copy is durable on return; on failure what was written is removed.
+// The copy is durable when this returns. On failure, the bytes written so far are removed.
 store::Answer<CopiedExtents> copy_extents(store::Store& store, store::ObjectReader& from,
                                           const std::vector<rows::Extent>& extents,
                                           const std::string& tier,

@@ -74,7 +74,7 @@ TEST_F(CopyExtentsTest, a_copy_that_fails_or_is_stopped_leaves_no_files) {
   ASSERT_TRUE(reader);
   int looks = 0;
   EXPECT_FALSE(copy_extents(*store, **reader, extents, "cold", [&] { return ++looks > 1; }));
-  EXPECT_THAT(drives["d3"].files(), IsEmpty()) << "it was stopped in the second";
+  EXPECT_THAT(drives["d3"].files(), IsEmpty()) << "it was stopped in the second part";
   drives["d"].files().at(store::shard_name(extents[1].blob, 0, 0))->bytes[70] ^= 1;
   const auto bad = copy_extents(*store, **reader, extents, "cold", [] { return false; });
   EXPECT_EQ(bad.error().code, "InternalError");

@@ -1,5 +1,6 @@
-// One process at a time on a store's folder and on each of its drives, though it only looks: a lock
-// on the folder itself, so that nothing is written to take it. It ends with the process.
+// Ensures that one process at a time uses a store's folder and each of its drives, even if it only
+// reads: a lock on the folder itself, so that taking it writes nothing. The lock ends with the
+// process.
 #pragma once
 
 #include <fcntl.h>
@@ -24,8 +25,8 @@ class FolderLock {
     return *this;
   }
 
-  // False where another has it; those that share it do not exclude one another. A file system
-  // without such locks is left to the metadata's own.
+  // Returns false if another process has the lock; shared locks do not exclude one another. On a
+  // file system without such locks, only the lock of the metadata protects the store.
   bool take(const std::string& path, bool shared = false) {
     folder_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int kind = shared ? LOCK_SH : LOCK_EX;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kRulesMax = 1000;
 constexpr std::size_t kIdBytesMax = 255;
-constexpr std::int64_t kDaysMax = 0x7fffffff;  // S3's documents have 32 bits
+constexpr std::int64_t kDaysMax = 0x7fffffff;  // the largest number that S3 documents allow (32
+                                               // bits)
 
 store::Answer<std::optional<std::int64_t>> days_of(const s3::XmlElement& from,
                                                    std::string_view name) {
@@ -32,11 +33,11 @@ store::Answer<std::optional<rows::TimeMs>> date_of(const s3::XmlElement& from) {
   if (!from.child("Date")) return std::nullopt;
   const auto date = store::moment_of_iso(from.text_of("Date"));
   if (!date || *date % store::kDayMs != 0)
-    return store::refused("MalformedXML", "A date is midnight UTC, in ISO 8601.");
+    return store::refused("MalformedXML", "A date must be midnight UTC in ISO 8601 format.");
   return *date;
 }
 
-// What is not understood would leave the rule with more objects than it was meant for.
+// Ignoring an unknown element would apply the rule to more objects than its author meant.
 store::Answer<void> read_filter(const s3::XmlElement& from, LifecycleRule& rule) {
   for (const s3::XmlElement& part : from.children) {
     if (part.name == "And") {
@@ -54,7 +55,7 @@ store::Answer<void> read_filter(const s3::XmlElement& from, LifecycleRule& rule)
         rule.larger_than = static_cast<std::uint64_t>(*bytes);
       }
     } else {
-      return store::refused("MalformedXML", "A filter has no '" + part.name + "'.");
+      return store::refused("MalformedXML", "A filter cannot contain '" + part.name + "'.");
     }
   }
   return {};
@@ -124,7 +125,7 @@ store::Answer<void> read_action(const s3::XmlElement& part, LifecycleRule& rule)
   constexpr std::string_view kOthers[] = {"ID", "Status", "Filter", "Prefix",
                                           "AbortIncompleteMultipartUpload"};
   if (std::ranges::find(kOthers, part.name) == std::end(kOthers)) {
-    return store::refused("MalformedXML", "A rule has no '" + part.name + "'.");
+    return store::refused("MalformedXML", "A rule cannot contain '" + part.name + "'.");
   }
   return {};
 }
@@ -133,7 +134,7 @@ store::Answer<LifecycleRule> rule_of(s3::XmlElement& from) {
   LifecycleRule rule;
   rule.id = from.text_of("ID");
   if (rule.id.size() > kIdBytesMax)
-    return store::refused("InvalidArgument", "An ID has up to 255 bytes.");
+    return store::refused("InvalidArgument", "An ID must have at most 255 bytes.");
   if (rule.id.empty()) {
     std::erase_if(from.children, [](const s3::XmlElement& part) { return part.name == "ID"; });
     rule.id = to_hex(s3::md5(s3::write_xml(from))).substr(0, 24);
@@ -153,7 +154,7 @@ store::Answer<LifecycleRule> rule_of(s3::XmlElement& from) {
   const bool acts = rule.expire_days || rule.expire_at || rule.expire_lone_markers ||
                     rule.noncurrent_days || rule.abort_days || !rule.transitions.empty() ||
                     !rule.noncurrent_transitions.empty();
-  if (!acts) return store::refused("MalformedXML", "A rule must do something.");
+  if (!acts) return store::refused("MalformedXML", "A rule must have at least one action.");
   return rule;
 }
 
@@ -177,7 +178,7 @@ store::Answer<Lifecycle> lifecycle_of(std::string_view xml) {
     auto rule = rule_of(child);
     if (!rule) return std::unexpected(rule.error());
     if (!ids.insert(rule->id).second)
-      return store::refused("InvalidArgument", "Two rules have one ID.");
+      return store::refused("InvalidArgument", "Two rules have the same ID.");
     to.rules.push_back(std::move(*rule));
   }
   if (to.rules.empty() || to.rules.size() > kRulesMax) return store::refused("MalformedXML");
@@ -194,7 +195,7 @@ bool applies(const LifecycleRule& rule, std::string_view key, const rows::Versio
 }
 
 rows::TimeMs end_of(rows::TimeMs from, std::int64_t days, rows::TimeMs day_ms) {
-  // Later than every clock, rather than before this moment.
+  // On overflow: a time later than any clock shows, not one in the past.
   constexpr rows::TimeMs kNever = std::numeric_limits<rows::TimeMs>::max() / 2;
   const rows::TimeMs most = kNever - std::max<rows::TimeMs>(from, 0);
   const rows::TimeMs end =
@@ -214,7 +215,7 @@ Ending ending_of(const std::vector<LifecycleRule>& rules, std::string_view key,
       continue;
     }
     if (place.version.marker) {
-      // A marker with nothing below it is what expiry leaves behind.
+      // A delete marker without versions below it is left over from expiry.
       const bool aged =
           rule.expire_lone_markers || due(place.version.modified_ms, rule.expire_days, now, day_ms);
       if (place.alone && aged) return Ending::removed;
@@ -238,7 +239,7 @@ std::optional<std::string> class_wanted(const std::vector<LifecycleRule>& rules,
       const rows::TimeMs from = place.newest ? place.version.modified_ms : place.since_ms;
       const bool is_due = to.at ? now >= *to.at : due(from, to.days, now, day_ms);
       const int there = store::tier_rank(*store::tier_of_class(to.storage_class));
-      if (!is_due || there <= rank) continue;  // of several, the slowest
+      if (!is_due || there <= rank) continue;  // if several rules apply, the slowest class wins
       wanted = to.storage_class;
       rank = there;
     }

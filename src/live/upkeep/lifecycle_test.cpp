@@ -71,7 +71,7 @@ TEST(LifecycleRules, are_read_with_every_field) {
                                 "</Rule>"))
                 .prefix,
             "p/");
-  // A rule without a name gets one, the same each time; two may not have one.
+  // A rule without an id gets one, always the same; two rules may not have the same id.
   const std::string nameless = one_rule(kExpires);
   EXPECT_FALSE(the_rule(nameless).id.empty());
   EXPECT_EQ(the_rule(nameless).id, the_rule(nameless).id);
@@ -103,7 +103,7 @@ TEST(LifecycleRules, that_cannot_be_carried_out_are_refused) {
   EXPECT_EQ(moves("<StorageClass>GLACIER</StorageClass>"), "MalformedXML");
   EXPECT_EQ(moves("<Days>1</Days><Date>2030-01-01</Date><StorageClass>GLACIER</StorageClass>"),
             "MalformedXML");
-  // A number of days that does not fit S3's 32 bits would wrap to a day that is long past.
+  // A number of days that exceeds S3's 32 bits would wrap around to a day in the distant past.
   for (const char* days : {"2147483648", "150000000000", "213503982335", "922337203685478",
                            "1844674407370956", "9223372036854775807"}) {
     const std::string number(days);
@@ -122,7 +122,7 @@ TEST(LifecycleRules, that_cannot_be_carried_out_are_refused) {
     }
   }
   EXPECT_EQ(expires("<Days>2147483647</Days>"), "taken");
-  // What is not understood could only make a rule end more than it was meant to.
+  // Ignoring an unknown element could only make a rule apply to more objects than intended.
   EXPECT_EQ(why_not(one_rule(kExpires, "<Filter><Prefiks>p/</Prefiks></Filter>")), "MalformedXML");
   EXPECT_EQ(why_not(one_rule(kExpires, "<Filtre><Prefix>p/</Prefix></Filtre>")), "MalformedXML");
   for (const char* size : {"-1", "large", ""}) {
@@ -134,7 +134,7 @@ TEST(LifecycleRules, that_cannot_be_carried_out_are_refused) {
   }
   const std::string named =
       "<Rule><ID>r</ID><Prefix/><Status>Enabled</Status>" + kExpires + "</Rule>";
-  EXPECT_EQ(why_not(configured(named + named)), "InvalidArgument") << "two rules of one name";
+  EXPECT_EQ(why_not(configured(named + named)), "InvalidArgument") << "two rules with the same id";
   const std::string long_id(256, 'i');
   EXPECT_EQ(why_not(configured("<Rule><ID>" + long_id + "</ID><Prefix/><Status>Enabled</Status>" +
                                kExpires + "</Rule>")),
@@ -160,10 +160,10 @@ TEST(LifecycleRules, apply_by_prefix_size_and_all_of_their_tags) {
     v.size = size;
     return applies(rule, "p/k", v);
   };
-  EXPECT_FALSE(sized(10));  // greater than, not as great as
+  EXPECT_FALSE(sized(10));  // greater than, not equal to
   EXPECT_TRUE(sized(11));
   EXPECT_TRUE(sized(19));
-  EXPECT_FALSE(sized(20));  // less than, not as much as
+  EXPECT_FALSE(sized(20));  // less than, not equal to
   v.size = 15;
   v.tags = {{"a", "1"}};
   EXPECT_FALSE(applies(rule, "p/k", v));
@@ -180,7 +180,7 @@ TEST(LifecycleRules, ends_fall_on_midnights) {
   EXPECT_EQ(end_of(1, 1, store::kDayMs), 2 * store::kDayMs);
   EXPECT_EQ(end_of(store::kDayMs - 1, 2, store::kDayMs), 3 * store::kDayMs);
   EXPECT_EQ(end_of(5, 3, 1000), 3005);
-  // Also for values accepted before there was a limit: never before the start.
+  // Also for values accepted before the limit existed: the result is never before the start.
   for (const std::int64_t days : {std::int64_t{0x7fffffff}, std::int64_t{922337203685478},
                                   std::numeric_limits<std::int64_t>::max()}) {
     EXPECT_GT(end_of(1'700'000'000'000, days, store::kDayMs),
@@ -202,7 +202,8 @@ TEST(LifecycleRules, end_versions_markers_and_uploads_in_their_time) {
   const LifecycleRule dated{.id = "r", .expire_at = 9000};
   EXPECT_EQ(ends(dated, {.version = put}, 8999), Ending::stays);
   EXPECT_EQ(ends(dated, {.version = put}, 9000), Ending::expires);
-  // A marker is removed only if it is alone, by its own rule or by age.
+  // A delete marker is removed only if it is the only version, by its own rule or because of its
+  // age.
   const rows::Version marker{.marker = true, .modified_ms = 5000};
   const LifecycleRule lone{.id = "r", .expire_lone_markers = true};
   EXPECT_EQ(ends(lone, {.version = marker, .alone = true}, 5001), Ending::removed);
@@ -237,7 +238,7 @@ TEST(LifecycleRules, count_moves_from_when_a_version_was_made_or_replaced) {
   const rows::Version put{.modified_ms = 5000};
   EXPECT_EQ(wanted({.version = put}, 5999), std::nullopt);
   EXPECT_EQ(wanted({.version = put}, 6000), "STANDARD_IA");
-  EXPECT_EQ(wanted({.version = put}, 9000), "GLACIER") << "of several, the slowest";
+  EXPECT_EQ(wanted({.version = put}, 9000), "GLACIER") << "of several classes, the slowest wins";
   const VersionPlace old{.version = put, .newest = false, .since_ms = 7000};
   EXPECT_EQ(wanted(old, 8999), std::nullopt) << "by its own rules, since it was replaced";
   EXPECT_EQ(wanted(old, 9000), "GLACIER");
@@ -314,8 +315,7 @@ TEST(LifecycleRules, upload_aborts_need_days_and_unknown_actions_are_refused) {
   EXPECT_EQ(code_of(ends + "<NoncurrentVersionExpiration/>"), "MalformedXML");
   EXPECT_EQ(code_of(ends + "<Expiration/>"), "MalformedXML");
   EXPECT_EQ(code_of(ends + "<Transition/>"), "MalformedXML");
-  EXPECT_EQ(code_of(ends + "<Comment/>"), "MalformedXML")
-      << "it could be a filter whose name is misspelt";
+  EXPECT_EQ(code_of(ends + "<Comment/>"), "MalformedXML") << "it could be a misspelt filter";
 }
 
 TEST(LifecycleRules, a_transition_needs_a_class_and_days_or_a_date) {

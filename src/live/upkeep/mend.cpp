@@ -5,7 +5,8 @@
 namespace orrery::upkeep {
 namespace {
 
-// For a shard whose drive is not there: one of its tier that holds nothing of the blob.
+// Returns the drive for a shard: its own, or if that is missing, a drive of the tier that holds no
+// shard of the blob.
 std::string drive_for(const store::Store& store, const rows::Blob& blob, std::size_t shard) {
   const store::DriveSet& drives = store.setting().drives;
   const auto there = [&](const std::string& name) {
@@ -31,13 +32,14 @@ store::Answer<std::optional<rows::Blob>> blob_row(store::Store& store, const std
   return rows::decode_blob(**found);
 }
 
-// One shard anew and named; nullopt where the blob's row was changed meanwhile.
+// Rebuilds one shard and commits its new place. Returns a fault if that fails, or if the blob's row
+// was changed in the meantime.
 store::Answer<std::optional<drives::Fault>> mend_shard(store::Store& store, rows::Blob& blob,
                                                        int shard) {
   const auto at = static_cast<std::size_t>(shard);
   const std::string name = drive_for(store, blob, at);
   if (name.empty())
-    return drives::Fault{drives::PortFault::missing, "no drive is free for the shard"};
+    return drives::Fault{drives::PortFault::missing, "no drive is available for the shard"};
   drives::Drive& drive = *store.setting().drives.at(name);
   store::BlobReader from(store.setting().drives, blob);
   rows::Blob fresh = blob;
@@ -54,7 +56,7 @@ store::Answer<std::optional<drives::Fault>> mend_shard(store::Store& store, rows
   if (!done) return store::refused(done.error());
   if (!*done) {
     (void)drive.remove(file);
-    return drives::Fault{drives::PortFault::failed, "the blob was changed meanwhile"};
+    return drives::Fault{drives::PortFault::failed, "the blob was changed in the meantime"};
   }
   const auto old = store.setting().drives.find(blob.shards[at].drive);
   if (old != store.setting().drives.end() && old->second) {
@@ -82,7 +84,8 @@ ShardCheck check_shards(const store::DriveSet& drives, const rows::Blob& blob) {
   for (int shard = 0; shard < blob.plan.total(); ++shard) {
     const auto header = reader.check_header(shard);
     std::optional<drives::Fault> wrong = header ? std::nullopt : std::optional(header.error());
-    // Reading another store through would cost more than it finds: it looks after its own disks.
+    // Reading everything from another store would cost more than it is worth: that store checks its
+    // own disks.
     const std::uint64_t stripes = is_remote(drives, blob, shard) ? 0 : reader.stripes();
     for (std::uint64_t stripe = 0; !wrong && stripe < stripes; ++stripe) {
       const auto block = reader.raw_block(shard, stripe);
@@ -101,12 +104,12 @@ ShardCheck check_shards(const store::DriveSet& drives, const rows::Blob& blob) {
 store::Answer<Mended> mend_blob(store::Store& store, const std::string& id,
                                 const std::set<int>& damaged) {
   Mended mended;
-  store.pins().pin(id);  // the sweep leaves its new files alone
+  store.pins().pin(id);  // prevents the sweep from taking its new files
   auto blob = blob_row(store, id);
   if (!blob || !*blob) {
     store.pins().unpin(id);
     if (!blob) return std::unexpected(blob.error());
-    return mended;  // removed meanwhile
+    return mended;  // the blob was removed in the meantime
   }
   store::Answer<Mended> result = mended;
   for (const int shard : damaged) {
@@ -146,7 +149,7 @@ store::Answer<bool> Scrubber::step(std::uint64_t bytes) {
     if (check.damaged.empty()) continue;
     const auto mended = mend_blob(store_, blob->id, check.damaged);
     if (!mended) return std::unexpected(mended.error());
-    if (mended->shards == 0 && !mended->fault) continue;  // the object was removed meanwhile
+    if (mended->shards == 0 && !mended->fault) continue;  // the object was removed in the meantime
     counts_.damaged += check.damaged.size();
     counts_.mended += static_cast<std::uint64_t>(mended->shards);
     if (mended->fault && mended->fault->kind == drives::PortFault::corrupt) ++counts_.lost;

@@ -1,4 +1,4 @@
-// Damaged shards: found by a check or the scrubber, and written again where they were or on another
+// Damaged shards: found by a check or by the scrubber, and rebuilt on their own drive or on another
 // drive of the tier.
 #include "live/upkeep/mend.h"
 
@@ -56,11 +56,11 @@ TEST_F(MendTest, a_check_of_shards_counts_the_bytes_read) {
 }
 
 TEST_F(MendTest, a_shard_goes_back_to_its_drive_or_to_one_without_its_blob) {
-  const rows::Blob blob = put_blob("k", "bytes");  // the first blob begins with the second drive
+  const rows::Blob blob = put_blob("k", "bytes");  // the first blob starts with the second drive
   ASSERT_THAT(places(blob), ElementsAre("b 0", "c 0"));
   drives["b"].files().clear();
   EXPECT_EQ(mend_blob(*store, blob.id, {0}).value().shards, 1);
-  EXPECT_THAT(places(row_of(blob)), ElementsAre("b 1", "c 0")) << "its drive is there";
+  EXPECT_THAT(places(row_of(blob)), ElementsAre("b 1", "c 0")) << "its drive is available";
   EXPECT_EQ(drives["b"].files().size(), 1u);
   set["b"] = nullptr;
   open();
@@ -101,7 +101,7 @@ TEST_F(MendTest, shards_of_a_lost_drive_are_written_elsewhere) {
   EXPECT_EQ(check->buckets, 1u);
   EXPECT_EQ(check->bytes, 600'000u);
   EXPECT_GT(check->damaged_shards, 0u);
-  EXPECT_EQ(check->lost_blobs, 0u) << "each has another copy";
+  EXPECT_EQ(check->lost_blobs, 0u) << "each blob has another copy";
   Scrubber scrubber(*store);
   while (*scrubber.step(1 << 24)) {
   }
@@ -148,7 +148,7 @@ TEST_F(ScrubTest, a_scrub_keeps_to_its_pace) {
   EXPECT_EQ(scrubber.counts().blobs, 2u);
   EXPECT_EQ(scrubber.counts().bytes, 300u);
   EXPECT_EQ(scrubber.counts().rounds, 1u);
-  EXPECT_TRUE(scrubber.step(1).value()) << "from the front, and 200 are owed";
+  EXPECT_TRUE(scrubber.step(1).value()) << "from the beginning, with 200 bytes to deduct";
   EXPECT_EQ(scrubber.counts().blobs, 3u);
   EXPECT_TRUE(scrubber.step(150).value());
   EXPECT_TRUE(scrubber.step(50).value());
@@ -211,7 +211,7 @@ TEST_F(ScrubTest, a_fault_of_the_rows_ends_a_mend) {
   const auto late = mend_blob(*store, blob.id, {0});
   ASSERT_TRUE(late);
   EXPECT_EQ(late->shards, 0);
-  EXPECT_THAT(scripted[1].under.files(), IsEmpty()) << "what it wrote is gone";
+  EXPECT_THAT(scripted[1].under.files(), IsEmpty()) << "its new file is removed";
   EXPECT_EQ(mend_blob(*store, blob.id, {0})->shards, 1);
   EXPECT_EQ(mend_blob(*store, "none", {0})->shards, 0);
   EXPECT_FALSE(store->pins().pinned("none"));

@@ -1,8 +1,9 @@
-// A store of format 1, byte by byte: what the first released program left on a disk.
+// A store of format 1, written byte by byte as the first released version of the program left it on
+// disk.
 //
-// Nothing here calls the code that writes stores today. Records, checksums, parity and the places
-// of files follow the description of the format, so that a change of today's writer that breaks old
-// stores fails a test instead of changing the fixture with it.
+// Nothing here calls the code that writes stores today. Records, checksums, parity and the paths of
+// files follow the description of the format. So a change of today's writer that breaks old stores
+// fails a test instead of changing the fixture with it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@
 
 namespace orrery::upkeep::format1 {
 
-// Tag, length, bytes; numbers are eight bytes, the least first. All lengths here are below 16,384.
+// Tag, length, bytes. Numbers have eight bytes, least significant first. All lengths here are below
+// 16,384.
 class Record {
  public:
   Record& text(unsigned tag, std::string_view value) {
@@ -58,7 +60,7 @@ inline std::string crc32c(std::string_view bytes) {
   return raw;
 }
 
-// GF(2^8) over x^8 + x^4 + x^3 + x^2 + 1.
+// Multiplication in GF(2^8) over x^8 + x^4 + x^3 + x^2 + 1.
 inline unsigned gf_times(unsigned a, unsigned b) {
   unsigned product = 0;
   for (; b != 0; b >>= 1) {
@@ -72,7 +74,7 @@ inline unsigned gf_inverse(unsigned a) {
   while (gf_times(a, inverse) != 1) ++inverse;
   return inverse;
 }
-// The parity of two blocks: Cauchy's row of 2+1 is 1/(2^0), 1/(2^1), with ^ for "exclusive or".
+// The parity of two blocks. Cauchy's row for 2+1 is 1/(2^0), 1/(2^1), with ^ for "exclusive or".
 inline std::string parity(std::string_view first, std::string_view second) {
   std::string out;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -84,7 +86,7 @@ inline std::string parity(std::string_view first, std::string_view second) {
 
 struct Fixture {
   std::string folder;
-  std::vector<std::pair<std::string, std::string>> rows = {};  // of the metadata
+  std::vector<std::pair<std::string, std::string>> rows = {};  // rows of the metadata
 
   void write(const std::string& path, std::string_view bytes) const {
     const std::filesystem::path at = std::filesystem::path(folder) / path;
@@ -102,7 +104,7 @@ struct Fixture {
     write(place + "/drive", "orrery-drive 1\nstore 0123456789abcdef\ndrive " + id + "\n");
   }
 
-  // One block is enough: the header, the block, its checksum.
+  // One block is enough: the header, the block and its checksum.
   void shard(const std::string& place, const std::string& blob, int number, const std::string& plan,
              std::string_view block) const {
     const std::string shard_digits = "0" + std::to_string(number);
@@ -167,8 +169,9 @@ inline void add_names(Fixture& to) {
   to.rows.emplace_back('e' + big_endian(1), big_endian(1));
 }
 
-// 2+1 in the hot tier, one copy in the cold one; a bucket with versions: two of "a", of "b" a
-// marker above one in the cold tier; an upload with one part.
+// The hot tier is 2+1, the cold tier one copy. A bucket with versions holds two versions of "a",
+// and for "b" a delete marker above a version in the cold tier; there is also an upload with one
+// part.
 inline Fixture store_in(const std::string& folder) {
   Fixture to{folder};
   to.write("store",

@@ -15,7 +15,7 @@ constexpr std::string_view kMark = "-1";
 }  // namespace
 
 std::string quick_etag(std::uint64_t crc, std::string_view blob) {
-  // A blob's name is its run, eight digits, and its number, sixteen.
+  // A blob's name is its run (eight digits) and its number (sixteen digits).
   std::string name(blob.substr(0, 8));
   name += blob.substr(std::max<std::size_t>(blob.size(), 8) - 8);
   return fmt::format("{:016x}{:0>16}{}", crc, name, kMark);

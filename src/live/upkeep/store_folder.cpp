@@ -47,7 +47,7 @@ std::string drive_id(const std::string& tier, std::size_t number) {
   return fmt::format("{}-{}", tier, number);
 }
 
-// A line of the store's file, once the first has said that it is one.
+// Reads a line of the store's file after the first line, which gives the format.
 Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
                        std::string_view line) {
   const auto words = split_at_blanks(line);
@@ -62,7 +62,7 @@ Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
   }
   if (words[0] == "tier" && words.size() == 3) {
     const auto plan = shard_plan_of(words[2]);
-    if (!plan) return folder_fault(file, number, "no such redundancy: " + std::string(words[2]));
+    if (!plan) return folder_fault(file, number, "unknown redundancy: " + std::string(words[2]));
     to.tiers.push_back({std::string(words[1]), *plan, {}});
     return {};
   }
@@ -72,7 +72,7 @@ Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
     to.folders.emplace(words[1], trimmed(path));
     return {};
   }
-  return folder_fault(file, number, "this line is not understood: " + std::string(line));
+  return folder_fault(file, number, "this line is not valid: " + std::string(line));
 }
 
 Result<void> read_store_file(OpenedFolder& to, const std::string& file, std::string_view text) {
@@ -86,12 +86,13 @@ Result<void> read_store_file(OpenedFolder& to, const std::string& file, std::str
     const auto words = split_at_blanks(line);
     const auto format =
         words.size() == 2 && words[0] == "orrery-store" ? parse_integer(words[1]) : std::nullopt;
-    if (!format) return folder_fault(file, 1, "this is not the file of a store");
+    if (!format) return folder_fault(file, 1, "this file does not describe a store");
     if (*format > kStoreFormat) {
       return folder_fault(
           file, 1,
-          fmt::format("the store has format {}, this program knows {}", *format, kStoreFormat),
-          "open it with the program that wrote it, or a later one");
+          fmt::format("the store has format {}, but this program reads only up to {}", *format,
+                      kStoreFormat),
+          "open it with the version of the program that wrote it, or a later one");
     }
   }
   for (const store::Tier& tier : to.tiers) {
@@ -104,13 +105,13 @@ Result<void> read_store_file(OpenedFolder& to, const std::string& file, std::str
   return {};
 }
 
-// False where the folder holds something that is not a store.
+// Returns false if the folder holds something that is not a store.
 bool is_free(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return true;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (at->path().filename() != "store.begun.new" && at->path().filename() != "spool")
-      return false;  // of a first run that died
+      return false;  // left by a first run that died
   }
   return !error;
 }
@@ -146,12 +147,12 @@ std::unexpected<Diagnostics> in_use(const std::string& folder) {
   return fail({.code = "store.running",
                .place = {folder},
                .what = "another program uses this store",
-               .why = "one runs, checks or repairs a store at a time",
-               .fix = "stop it, or name another folder"});
+               .why = "only one program at a time can run, check or repair a store",
+               .fix = "stop that program, or give another folder"});
 }
 
-// A copy of a store's folder names the same drives: two that write to them would remove each
-// other's files. Gateways of one database share them.
+// A copy of a store's folder names the same drives, and two stores that write to them would remove
+// each other's files. Gateways that share a database also share the drives.
 Result<void> lock_drive(OpenedFolder& to, const std::string& path) {
   const std::string place = fs::path(path).is_absolute() ? path : to.folder + '/' + path;
   FolderLock lock;
@@ -165,7 +166,8 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
   int found = 0;
   for (const auto& [id, path] : to.folders) {
     auto drive = open_drive(path, to.folder, {to.id, id}, access, marking, looks);
-    // Keys that are missing or a place that is another's are no drive that comes back.
+    // Missing keys, or a place that belongs to another store, will not go away like a drive that is
+    // only unreachable.
     if (!drive && (marking == drives::Marking::make || is_elsewhere(path)))
       return std::unexpected(drive.error());
     if (!drive) {
@@ -180,11 +182,11 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
     found += drive ? 1 : 0;
     to.drives.emplace(id, drive ? std::move(*drive) : nullptr);
   }
-  if (found == 0) return folder_fault(to.folder, 0, "none of the store's drives is there");
+  if (found == 0) return folder_fault(to.folder, 0, "none of the store's drives is available");
   return {};
 }
 
-// Drives that are not there are made anew, once all that is there was found right.
+// Creates the missing drives again, after everything that is there has been checked.
 Result<void> replace_drives_of(OpenedFolder& to, const drives::S3Access& access) {
   std::erase_if(to.notes, [](const Diagnostic& note) { return note.code == "store.drive"; });
   for (auto& [id, drive] : to.drives) {
@@ -212,21 +214,22 @@ Result<std::unique_ptr<rows::Metadata>> open_metadata(const OpenedFolder& of,
 std::unexpected<Diagnostics> no_space(const OpenedFolder& of) {
   return fail({.code = "store.space",
                .place = {of.folder + "/metadata"},
-               .what = "no space is left for the metadata, and their reserve is used up",
+               .what = "no space is left for the metadata, and its reserve is used up",
                .why = "a store that cannot write its metadata does not start; `orrery store fsck` "
                       "needs no space",
-               .fix = "make a few megabytes of room on this disk"});
+               .fix = "free a few megabytes on this disk"});
 }
 
-// The id, in metadata that have none: new ones, or those of a store from before ids.
+// Writes the id into metadata that has none: new metadata, or that of a store made before stores
+// had ids.
 Result<void> write_id(rows::Metadata& metadata, const OpenedFolder& of) {
   const std::string key = rows::row::fact("store");
   const auto done = metadata.commit({.expects = {{key, std::nullopt}}, .changes = {{key, of.id}}});
   const auto found = done ? metadata.get(key) : std::unexpected(done.error());
   if (found && *found == of.id) return {};
   return folder_fault(of.folder + "/metadata", 0,
-                      found ? "the metadata belong to another store"
-                            : "the id cannot be written: " + found.error().what);
+                      found ? "the metadata belongs to another store"
+                            : "the store's id cannot be written: " + found.error().what);
 }
 
 void watch(OpenedFolder& to, std::unique_ptr<rows::Metadata> metadata,
@@ -243,7 +246,7 @@ Result<void> make_metadata(OpenedFolder& to, const FolderWish& wish) {
   return {};
 }
 
-// Files that are not as they were may be those of another store: then that is the reason.
+// Files that have changed may belong to another store. If so, that is the reason to report.
 Diagnostics reason_of(const OpenedFolder& of, const FolderWish& wish,
                       const store::Identity& identity, const Diagnostics& said) {
   const auto metadata = open_metadata(of, wish, rows::RocksOpening::look);
@@ -254,7 +257,7 @@ Diagnostics reason_of(const OpenedFolder& of, const FolderWish& wish,
   return known ? said : known.error();
 }
 
-// First all that can be found out by reading, then the drives are told, then it is opened.
+// First come all checks that only read; then the drives are notified; then the metadata is opened.
 Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
                           const std::function<Result<void>()>& checked) {
   const bool is_rocks = to.database.empty();
@@ -287,7 +290,7 @@ Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
   if (auto good = checked(); !good) return good;
   const store::Witness begun{
       .store = to.id, .run = to.run_after, .commits = known->facts.commits, .stopped = false};
-  // A drive that cannot be told keeps the list from being believed, for it is removed.
+  // If a drive cannot be notified, removing the list still prevents a later run from trusting it.
   (void)store::Witnesses(to.drive_set(), begun, false).set_running();
   std::error_code error;
   fs::remove(store::sealed_file(to.folder), error);
@@ -305,12 +308,12 @@ Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
 Result<void> check_wish(const OpenedFolder& of, const std::string& folder, const FolderWish& wish) {
   if (wish.database.empty() || wish.database == of.database) return {};
   return folder_fault(folder, 0,
-                      of.database.empty() ? "the metadata of this store lie in its folder"
-                                          : "the metadata of this store lie in " + of.database,
-                      "leave --metadata out; a store keeps the place it was made with");
+                      of.database.empty() ? "the metadata of this store is in its folder"
+                                          : "the metadata of this store is in " + of.database,
+                      "omit --metadata; the metadata of a store cannot be moved by this option");
 }
 
-// Before anything is written that an earlier program would not understand.
+// Called before anything is written that an earlier version of the program would not understand.
 Result<void> upgrade(const std::string& file, const std::string& text) {
   const std::string first = fmt::format("orrery-store {}\n", kStoreFormat);
   if (text.starts_with(first)) return {};
@@ -319,13 +322,13 @@ Result<void> upgrade(const std::string& file, const std::string& text) {
                       std::string("the store cannot be upgraded: ") + std::strerror(errno));
 }
 
-// The store's file comes last: a store that has it has its drives and its metadata.
+// The store's file is written last: a store that has it also has its drives and its metadata.
 Result<OpenedFolder> made_folder(OpenedFolder opened, const std::string& text,
                                  const drives::S3Access& access, const FolderWish& wish) {
   const std::string file = opened.folder + "/store";
   const auto cannot = [&] {
     return folder_fault(opened.folder, 0,
-                        std::string("no store can be made here: ") + std::strerror(errno));
+                        std::string("cannot create a store here: ") + std::strerror(errno));
   };
   if (!drives::write_durably(file + ".begun", text)) return cannot();
   if (auto good = open_drives(opened, access, drives::Marking::make, false); !good)
@@ -339,27 +342,29 @@ Result<OpenedFolder> made_folder(OpenedFolder opened, const std::string& text,
 std::unexpected<Diagnostics> tier_fault(const std::string& text, const std::string& why) {
   return fail({.code = "store.tier",
                .place = {},
-               .what = "the tier '" + text + "' is not understood",
+               .what = "the tier '" + text + "' is malformed",
                .why = why,
                .fix = "write it as hot=4+2:/mnt/a,/mnt/b,... or warm=2x:/mnt/a,/mnt/b"});
 }
 
-// Whether a drive of this tier may lie there.
+// Checks whether a drive of this tier may be at this place.
 Result<void> check_place(const std::string& tier, const std::string& path) {
   if (drives::is_pool_place(path)) {
     if (auto place = drives::pool_place_of(path); !place) return std::unexpected(place.error());
-    if (tier == "gpu-direct") return tier_fault(path, "gpu-direct is on drives of this machine");
+    if (tier == "gpu-direct") {
+      return tier_fault(path, "the gpu-direct tier must be on drives of this machine");
+    }
   }
   if (drives::is_s3_place(path)) {
     if (auto place = drives::s3_place_of(path); !place) return std::unexpected(place.error());
     if (tier != "warm" && tier != "cold") {
-      return tier_fault(path, "only warm and cold may lie in another object store");
+      return tier_fault(path, "only the warm and cold tiers may be in another object store");
     }
   }
   return {};
 }
 
-// A folder can be one drive only, however it is written.
+// A folder can be only one drive, however its path is written.
 Result<void> check_distinct(const std::string& folder, const std::vector<TierPlan>& tiers) {
   std::vector<fs::path> seen;
   for (const TierPlan& tier : tiers) {
@@ -369,7 +374,7 @@ Result<void> check_distinct(const std::string& folder, const std::vector<TierPla
       const fs::path place = fs::weakly_canonical(
           fs::path(path).is_absolute() ? fs::path(path) : fs::path(folder) / path, error);
       if (std::ranges::find(seen, place) != seen.end())
-        return tier_fault(path, "this folder is named twice, and each drive needs one of its own");
+        return tier_fault(path, "this folder is given twice, but each drive needs its own");
       seen.push_back(place);
     }
   }
@@ -400,14 +405,14 @@ store::DriveSet OpenedFolder::drive_set() const {
 }
 
 std::vector<TierPlan> usual_tiers() {
-  // The first takes what names no storage class.
+  // The first tier takes objects without a storage class.
   return {{"hot"}, {"gpu-direct"}, {"warm"}, {"cold"}};
 }
 
 Result<TierPlan> tier_plan_of(const std::string& text) {
   const auto bad = [&](const std::string& why) { return tier_fault(text, why); };
   const auto equals = text.find('=');
-  if (equals == text.npos) return bad("a tier has a name and a redundancy");
+  if (equals == text.npos) return bad("a tier needs a name and a redundancy");
   const auto colon = std::min(text.find(':', equals), text.size());
   TierPlan tier{.name = text.substr(0, equals)};
   const auto usual = usual_tiers();
@@ -415,7 +420,7 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
     return bad("the tiers are gpu-direct, hot, warm and cold");
   }
   const auto plan = shard_plan_of(std::string_view(text).substr(equals + 1, colon - equals - 1));
-  if (!plan) return bad("a redundancy is K+M (data and parity) or Nx (copies)");
+  if (!plan) return bad("the redundancy must be K+M (data and parity) or Nx (copies)");
   tier.plan = *plan;
   if (colon < text.size()) {
     for (const std::string_view path : split(std::string_view(text).substr(colon + 1), ',')) {
@@ -431,7 +436,8 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
     }
   }
   if (static_cast<int>(tier.folders.size()) < plan->total()) {
-    return bad(fmt::format("it needs {} drives and has {}", plan->total(), tier.folders.size()));
+    return bad(fmt::format("this redundancy needs {} drives, but {} are given", plan->total(),
+                           tier.folders.size()));
   }
   return tier;
 }
@@ -449,16 +455,16 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   const bool make = !text;
   if (make && wish.looks) return folder_fault(folder, 0, "there is no store here");
   if (make) {
-    // A first run that died or was refused: its drives may be marked with its id, so that is kept;
-    // the tiers are those that are asked for now.
+    // The first run may have died or been refused. Its drives may carry its id, so the id is kept;
+    // the tiers are those requested now.
     const auto begun = drives::read_file(file + ".begun");
     if (!begun && fs::exists(folder + "/metadata/CURRENT")) {
-      return folder_fault(file, 0, "this file of a store is missing beside its metadata",
-                          "put it back; docs/guide/store-operations.md says what it holds");
+      return folder_fault(file, 0, "the store's file is missing although its metadata exists",
+                          "restore it; docs/guide/store-operations.md says what it contains");
     }
     if (!begun && !is_free(folder)) {
       return folder_fault(folder, 0, "this folder holds something that is not a store",
-                          "name an empty folder, or one that is not there yet");
+                          "give an empty folder, or one that does not exist yet");
     }
     if (auto good = check_distinct(folder, tiers); !good) return std::unexpected(good.error());
     OpenedFolder before;
@@ -497,7 +503,7 @@ void seal_store_folder(OpenedFolder& opened) {
   store::Witness last = opened.witnesses->now();
   last.commits = commits;
   last.stopped = true;
-  // The list is there before the drives speak of it.
+  // The list is written before the drives refer to it.
   const std::string text = store::seal_text(
       {.witness = last, .files = store::files_to_seal(opened.folder + "/metadata", opened.sealed)});
   if (drives::write_durably(store::sealed_file(opened.folder), text))

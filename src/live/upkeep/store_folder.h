@@ -1,23 +1,25 @@
-// A store in a folder: what stands where, written down once and read by every run.
+// A store in a folder: what is stored where, written down once and read by every run.
 //
-//   FOLDER/store        "orrery-store 4", the id, a line a tier, a line a drive
-//   FOLDER/metadata/    RocksDB, where the file names no database
+//   FOLDER/store        "orrery-store 4", the id, one line per tier, one line per drive
+//   FOLDER/metadata/    RocksDB, if the file names no database
 //   metadata postgresql://USER@HOST/NAME         rows that several gateways share
-//   FOLDER/TIER/        a drive (folder_drive.h), where none was named
-//   tier hot 4+2        4 of data and 2 of parity; 1+1 is two copies
-//   drive hot-0 /mnt/a  of the tier above it; a path that is not absolute lies in FOLDER
+//   FOLDER/TIER/        a drive (folder_drive.h), if the tier names none
+//   tier hot 4+2        4 data and 2 parity shards; 1+1 is two copies
+//   drive hot-0 /mnt/a  a drive of the tier above it; a relative path is below FOLDER
 //   drive cold-0 s3+https://HOST/BUCKET/PREFIX   in another object store (s3_drive.h)
 //   drive hot-0 rados:POOL/NAMESPACE             in a RADOS pool (rados_drive.h)
-//   FOLDER/spool/       files on their way there; they have no names
-//   FOLDER/sealed       the metadata's files as an orderly stop left them (seal.h)
+//   FOLDER/spool/       files on their way to such drives; they have no names
+//   FOLDER/sealed       the metadata's files at the last clean stop (seal.h)
 //   FOLDER/manifest     how far RocksDB's list of tables had come (manifest_note.h)
-// The id is in the metadata and on every drive too, and all are compared before anything is written
-// (identity.h): an open that is refused leaves everything as it was.
-// The number behind "orrery-store" is the format's. A later program opens an earlier format and
-// writes the number it has made of it; an earlier one refuses a later number. Format 2 has copies
-// in other tiers and enciphered blobs, format 3 extents whose ETag is no MD5 (quick_etag.h), format
-// 4 blobs that stand in their rows; an earlier program would hold both for damaged. What formats 1
-// to 3 wrote is read as it is.
+//
+// The id is also in the metadata and on every drive, and all of them are compared before anything
+// is written (identity.h): an open that is refused leaves everything unchanged.
+//
+// The number after "orrery-store" is the format. A later version of the program opens an earlier
+// format and writes its own number; an earlier version refuses a later number. Format 2 added
+// copies in other tiers and encrypted blobs, format 3 extents whose ETag is not an MD5
+// (quick_etag.h), format 4 blobs that are stored in their rows; an earlier version would take these
+// for damage. What formats 1 to 3 wrote is read unchanged.
 #pragma once
 
 #include <memory>
@@ -37,55 +39,56 @@ inline constexpr int kStoreFormat = 4;
 struct TierPlan {
   std::string name;
   drives::ShardPlan plan = {};
-  std::vector<std::string> folders = {};  // of its drives; none: one, named as the tier
+  std::vector<std::string> folders = {};  // folders of its drives; if empty, one drive named after
+                                          // the tier
 };
 
-// "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b", "cold=1x:s3+https://HOST/BUCKET",
-// "hot=1x:rados:POOL/NAMESPACE".
+// Parses a tier: "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b",
+// "cold=1x:s3+https://HOST/BUCKET", "hot=1x:rados:POOL/NAMESPACE".
 Result<TierPlan> tier_plan_of(const std::string& text);
-// What FOLDER/store says of a store that is made so.
+// Returns the text of FOLDER/store for a new store.
 std::string store_text(const std::string& id, const std::vector<TierPlan>& tiers,
                        const std::string& database = {});
 std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one folder each
 
 struct OpenedFolder {
-  FolderLock lock;                      // this and the next are the last that go
-  std::vector<FolderLock> drive_locks;  // of the drives that are folders
+  FolderLock lock;                      // declared first, so that the locks are released last
+  std::vector<FolderLock> drive_locks;  // locks of the drives that are folders
   std::string folder;
   std::string id;
   std::string database;  // empty: RocksDB in the folder
   std::vector<store::Tier> tiers;
-  std::map<std::string, std::unique_ptr<drives::Drive>> drives;  // null: not there now
-  std::map<std::string, std::string> folders;                    // of the drives
-  Diagnostics notes;            // drives that are not there, metadata that are behind
-  bool behind = false;          // the metadata have lost commits, and that was accepted
-  std::uint64_t run_after = 0;  // a new run has a higher number: the drives have seen this one
+  std::map<std::string, std::unique_ptr<drives::Drive>> drives;  // null: missing now
+  std::map<std::string, std::string> folders;                    // folders of the drives
+  Diagnostics notes;            // missing drives; metadata that lost commits
+  bool behind = false;          // the metadata has lost commits, and this was accepted
+  std::uint64_t run_after = 0;  // the drives have recorded this run, so a new run takes a higher
+                                // number
   std::shared_ptr<store::Reserve> reserve = std::make_shared<store::Reserve>(std::string());
-  std::vector<store::SealedFile> sealed =
-      {};  // the metadata's files as the last orderly stop left them
-  std::shared_ptr<store::Witnesses> witnesses;  // null: it was opened to look
+  std::vector<store::SealedFile> sealed = {};   // the metadata's files at the last clean stop
+  std::shared_ptr<store::Witnesses> witnesses;  // null: opened only to read
   std::unique_ptr<rows::Metadata> metadata;
 
   store::DriveSet drive_set() const;
 };
 
 struct FolderWish {
-  std::string database = {};  // of a new store; one that is there has its own
-  bool alone = false;         // no gateway may run on it meanwhile
-  bool looks = false;         // writes nothing, not a byte
-  bool accepts_loss = false;  // opens metadata that are behind too, and says so in the notes
+  std::string database = {};  // for a new store; an existing store has its own
+  bool alone = false;         // no gateway may run on it at the same time
+  bool looks = false;         // writes nothing at all
+  bool accepts_loss = false;  // also opens metadata that lost commits, and says so in the notes
 };
 
-// Makes the store where there is none (unless it only looks), as `tiers` says, and opens it. A
-// drive that is not there is noted, and the store goes on without it while enough are left; with
-// `replace_drives` an empty one is made in its place.
+// Opens the store. If there is none, creates it as `tiers` says (unless the wish is only to look).
+// A missing drive adds a note, and the store continues without it if enough drives are left; with
+// `replace_drives` an empty drive is created in its place.
 Result<OpenedFolder> open_store_folder(const std::string& folder,
                                        const std::vector<TierPlan>& tiers, const std::string& id,
                                        bool replace_drives = false,
                                        const drives::S3Access& access = {},
                                        const FolderWish& wish = {});
 
-// Closes a store whose run has ended in order: lists the metadata's files, and tells the drives.
+// Closes a store whose run has ended cleanly: lists the metadata's files, and notifies the drives.
 void seal_store_folder(OpenedFolder& opened);
 
 }  // namespace orrery::upkeep

@@ -1,5 +1,5 @@
-// A store whose metadata are gone, empty, another store's, damaged or old is refused with the
-// reason, and a refused start changes nothing.
+// A store whose metadata is missing, empty, damaged, old or belongs to another store is refused
+// with the reason, and a refused start changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -48,7 +48,7 @@ class IdentityTest : public testing::Test {
             .random_bytes = [](std::size_t n) { return std::string(n, 'r'); },
             .run_after = of.run_after};
   }
-  // One run of a store that puts this many objects of two sizes, and may die.
+  // One run of a store that puts this many objects, of two sizes, and optionally dies.
   void run(int objects, bool dies = false, const std::string& where = {},
            const std::string& id = "id-1") {
     auto opened = open_store_folder(where.empty() ? folder : where, {{.name = "hot"}}, id);
@@ -78,7 +78,7 @@ class IdentityTest : public testing::Test {
     }
     return files;
   }
-  // The refusal of a start. Tried twice, because services restart by themselves; nothing may
+  // The refusal of a start. It is tried twice, because services restart by themselves; nothing may
   // change.
   Diagnostic refusal(const FolderWish& wish = {}) {
     const auto before = all();
@@ -145,7 +145,7 @@ TEST_F(IdentityTest, the_metadata_of_another_store_are_refused) {
   fs::remove(folder + "/sealed");
   fs::remove_all(folder + "/metadata");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
-  EXPECT_THAT(refusal().what, HasSubstr("have no id")) << "empty ones";
+  EXPECT_THAT(refusal().what, HasSubstr("has no store id")) << "empty metadata";
 }
 
 TEST_F(IdentityTest, old_metadata_are_refused_unless_the_loss_is_accepted) {
@@ -154,7 +154,7 @@ TEST_F(IdentityTest, old_metadata_are_refused_unless_the_loss_is_accepted) {
   fs::remove_all(folder + "/metadata");
   fs::copy(base + "/before", folder + "/metadata", fs::copy_options::recursive);
   const Diagnostic why = refusal();
-  EXPECT_THAT(why.what, HasSubstr("have lost their end"));
+  EXPECT_THAT(why.what, HasSubstr("newest part of the metadata is missing"));
   EXPECT_THAT(why.fix, HasSubstr("repair"));
   auto opened = open_store_folder(folder, {}, "x", false, {}, {.accepts_loss = true});
   ASSERT_TRUE(opened) << to_text(opened.error());
@@ -173,14 +173,15 @@ TEST_F(IdentityTest, a_truncated_log_is_found_after_a_crash) {
     ASSERT_NE(log, "");
     fs::resize_file(log,
                     static_cast<std::uintmax_t>(part * static_cast<double>(fs::file_size(log))));
-    EXPECT_THAT(refusal().what, HasSubstr("have lost their end")) << part;
+    EXPECT_THAT(refusal().what, HasSubstr("newest part of the metadata is missing")) << part;
     fs::remove(log);
-    EXPECT_THAT(refusal().what, HasSubstr("have lost their end"));
+    EXPECT_THAT(refusal().what, HasSubstr("newest part of the metadata is missing"));
   }
 }
 
-// A list of tables that lost its end, or is from before: the newest log still counts all commits.
-TEST_F(IdentityTest, a_list_of_tables_from_before_is_found_out_after_a_crash) {
+// The list of tables lost its end, or is an older copy, although the newest log still counts all
+// commits.
+TEST_F(IdentityTest, an_older_list_of_tables_is_detected_after_a_crash) {
   run(2);  // the id is in a table now
   const std::string list = file_ending("MANIFEST-");
   const std::string before = *drives::read_file(list);
@@ -198,15 +199,15 @@ TEST_F(IdentityTest, a_list_of_tables_from_before_is_found_out_after_a_crash) {
   fs::remove_all(folder);
   fs::copy(base + "/whole", folder, fs::copy_options::recursive);
   flip(now, 20);
-  EXPECT_THAT(refusal().what, HasSubstr("has other bytes"));
+  EXPECT_THAT(refusal().what, HasSubstr("contents have changed"));
   fs::remove_all(folder);
   fs::copy(base + "/whole", folder, fs::copy_options::recursive);
   std::ofstream(list, std::ios::binary) << before;
   std::ofstream(folder + "/metadata/CURRENT", std::ios::binary) << current;
-  EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT names"), HasSubstr("in use since")));
+  EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT names"), HasSubstr("already been in use")));
   auto opened = open_store_folder(folder, {}, "x", false, {}, {.accepts_loss = true});
   ASSERT_TRUE(opened) << to_text(opened.error());
-  EXPECT_TRUE(opened->behind) << "a repair that was told to may go on with it";
+  EXPECT_TRUE(opened->behind) << "a confirmed repair may continue with it";
 }
 
 TEST_F(IdentityTest, a_copy_of_a_store_does_not_start_on_drives_that_are_in_use) {
@@ -222,7 +223,8 @@ TEST_F(IdentityTest, a_copy_of_a_store_does_not_start_on_drives_that_are_in_use)
     EXPECT_EQ(second.error().front().code, "store.running");
     EXPECT_THAT(second.error().front().place.file, HasSubstr("/hot"));
   }
-  EXPECT_TRUE(open_store_folder(folder, {}, "x")) << "and goes on when the other has ended";
+  EXPECT_TRUE(open_store_folder(folder, {}, "x")) << "and continues when the other program has "
+                                                     "ended";
 }
 
 TEST_F(IdentityTest, each_damaged_file_is_named) {
@@ -241,12 +243,12 @@ TEST_F(IdentityTest, each_damaged_file_is_named) {
     restored();
     if (fs::file_size(file) > 0) {
       fs::resize_file(file, fs::file_size(file) - 1);
-      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr(" bytes, and had ")));
+      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr(" bytes, but had ")));
       restored();
     }
     if (fs::file_size(file) > 0 && std::string(kind) != ".sst") {
       flip(file, 11);
-      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr("other bytes")));
+      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr("has changed since")));
       restored();
     }
   }
@@ -256,24 +258,24 @@ TEST_F(IdentityTest, each_damaged_file_is_named) {
 TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
   const std::string sealed = *drives::read_file(folder + "/sealed");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata", rows::RocksOpening::use));
-  EXPECT_EQ(drives::read_file(folder + "/sealed"), sealed) << "it knows nothing of the list";
+  EXPECT_EQ(drives::read_file(folder + "/sealed"), sealed) << "it does not know the list";
   run(1);
 }
 
-TEST_F(IdentityTest, a_user_without_the_right_is_told_so_and_not_that_files_are_damaged) {
+TEST_F(IdentityTest, missing_permission_is_not_reported_as_damage) {
   if (::geteuid() != 0) fs::permissions(folder + "/metadata/CURRENT", fs::perms::none);
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
     const auto said = rows::missing_right(folder + "/metadata", false);
-    ::_exit(said && said->what.find("may not read") != std::string::npos ? 0 : 1);
+    ::_exit(said && said->what.find("no permission to read") != std::string::npos ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(IdentityTest, a_store_without_its_file_is_not_made_anew) {
+TEST_F(IdentityTest, a_store_without_its_file_is_not_created_again) {
   fs::remove(folder + "/store");
   const auto before = all();
   const auto opened = open_store_folder(folder, {{.name = "hot"}}, "x");
@@ -314,7 +316,7 @@ TEST_F(IdentityTest, looking_writes_nothing_and_makes_no_store) {
   EXPECT_FALSE(fs::exists(base + "/none"));
 }
 
-// A store without ids, as earlier programs left it.
+// A store without ids, as earlier versions of the program left it.
 class OldStore : public IdentityTest {
  protected:
   OldStore() {

@@ -1,5 +1,5 @@
-// A store in a folder: how it is made, opened and upgraded, which plans its tiers may have, and
-// what a first run that died leaves to the next.
+// A store in a folder: how it is created, opened and upgraded, which plans its tiers may have, and
+// what a first run that died leaves for the next.
 #include "live/upkeep/store_folder.h"
 
 #include <gmock/gmock.h>
@@ -42,14 +42,14 @@ class StoreFolderTest : public testing::Test {
     std::filesystem::create_directories(place + "/data");
     std::ofstream(place + "/drive") << drives::mark_text(as);
   }
-  // The code of what refused the store, or "opened".
+  // Returns the code of the refusal, or "opened".
   static std::string code_of(const Result<OpenedFolder>& opened) {
     return opened ? "opened" : opened.error().front().code;
   }
   std::string folder;
 };
 
-// A store of format 1, as the first released program wrote it.
+// A store of format 1, as the first released version of the program wrote it.
 class OldFormat : public StoreFolderTest {
  protected:
   void make_old() {
@@ -106,7 +106,7 @@ TEST_F(OldFormat, format_1_is_read_and_upgraded) {
   ASSERT_TRUE(check);
   EXPECT_TRUE(check->clean()) << (check->faults.empty() ? "" : check->faults.front());
   EXPECT_EQ(check->blobs, 4u);
-  // The open upload can be completed, and new objects live beside old ones.
+  // The open upload can be completed, and new objects are stored next to old ones.
   const auto upload = store->upload("pail", "c", "upload");
   ASSERT_TRUE(upload);
   const auto parts = store->parts("upload");
@@ -204,7 +204,8 @@ TEST_F(StoreFolderTest, a_store_is_made_once_and_opened_as_it_was_made) {
   const std::vector<TierPlan> tiers = {{.name = "hot", .plan = {1, 1}, .folders = {"a", "b c"}}};
   std::filesystem::create_directories(folder + "/s");
   ASSERT_TRUE(drives::write_durably(folder + "/s/store.begun", store_text("id-1", tiers)));
-  EXPECT_EQ(open_store_folder(folder + "/s", tiers, "id-2")->id, "id-1") << "it was begun";
+  EXPECT_EQ(open_store_folder(folder + "/s", tiers, "id-2")->id, "id-1")
+      << "creating the store was started";
   EXPECT_EQ(drives::read_file(folder + "/s/store"), store_text("id-1", tiers));
   EXPECT_FALSE(std::filesystem::exists(folder + "/s/store.begun"));
   {
@@ -259,7 +260,7 @@ TEST_F(StoreFolderTest, a_refused_first_run_can_be_repeated_with_other_tiers) {
   access.keys[""] = {"key", "secret", ""};
   access.retry.attempts_max = 1;
   auto tiers = usual_tiers();
-  // No server listens there; the tiers before it have made their folders by then.
+  // No server listens there. By then, the tiers before it have made their folders.
   tiers[2] = *tier_plan_of("warm=1x:s3+http://127.0.0.1:1/pail");
   const auto refused = open_store_folder(folder, tiers, "first", false, access);
   ASSERT_FALSE(refused);
@@ -271,7 +272,7 @@ TEST_F(StoreFolderTest, a_refused_first_run_can_be_repeated_with_other_tiers) {
 }
 
 TEST_F(StoreFolderTest, a_bad_line_of_the_file_is_refused_with_its_number) {
-  // The line that is refused; 0: the file as a whole.
+  // Returns the line that is refused; 0 for the file as a whole.
   const auto line_of = [&](const std::string& text) {
     std::filesystem::create_directories(folder + "/s");
     EXPECT_TRUE(drives::write_durably(folder + "/s/store", text));
@@ -282,13 +283,14 @@ TEST_F(StoreFolderTest, a_bad_line_of_the_file_is_refused_with_its_number) {
   EXPECT_EQ(line_of("orrery-depot 4\n"), 1u);
   EXPECT_EQ(line_of("orrery-store x\n"), 1u);
   EXPECT_EQ(line_of("orrery-store 5\n"), 1u);
-  EXPECT_EQ(line_of("orrery-store 4\nid a\n"), 0u) << "no tier";
+  EXPECT_EQ(line_of("orrery-store 4\nid a\n"), 0u) << "there is no tier";
   EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+x\n"), 3u);
   EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+1\ndrive hot-0 a\n"), 0u)
       << "one drive of two";
   EXPECT_EQ(line_of("orrery-store 4\ndrive hot-0 a\n"), 2u) << "a drive before its tier";
   EXPECT_EQ(line_of("orrery-store 4\n\nid a b\n"), 3u);
-  EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+0\ndrive hot-0 none\n"), 0u) << "no drive";
+  EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+0\ndrive hot-0 none\n"), 0u)
+      << "the tier has no drive";
 }
 
 TEST_F(StoreFolderTest, a_bad_place_or_another_database_is_refused) {

@@ -19,7 +19,7 @@ struct Found {
   std::string file;
 };
 
-// Whether this row of a blob names this file of this drive.
+// Returns whether this row of a blob refers to this file of this drive.
 bool names(std::string_view row, const std::string& drive, const store::ShardName& name,
            bool shared) {
   const auto blob = rows::decode_blob(row);
@@ -27,11 +27,11 @@ bool names(std::string_view row, const std::string& drive, const store::ShardNam
   if (!blob || shard >= blob->shards.size()) return false;
   const rows::ShardPlace& place = blob->shards[shard];
   if (place.drive == drive && place.revision == name.revision) return true;
-  // A later one may be on its way: another gateway mends the blob.
+  // A row with a later revision may follow, because another gateway is rebuilding the shard.
   return shared && name.revision > place.revision;
 }
 
-// Whether the rows name this file of this drive now.
+// Returns whether the rows refer to this file of this drive now.
 store::Answer<bool> is_referred_to(store::Store& store, const std::string& drive,
                                    const store::ShardName& name) {
   for (const std::string& key : {rows::row::blob(name.blob), rows::row::garbage(name.blob)}) {
@@ -42,14 +42,15 @@ store::Answer<bool> is_referred_to(store::Store& store, const std::string& drive
   return false;
 }
 
-// The rows of runs: those that may still bring files to a commit, and those that never will.
+// The runs that have rows: those that may still commit files, and those that never will.
 struct Runs {
-  std::uint64_t last = 0;  // that began; a file of a later one means that rows are missing
+  std::uint64_t last = 0;  // the last run that began; a file of a later run means that rows are
+                           // missing
   std::set<std::uint64_t> alive = {};
   std::vector<std::uint64_t> given_up = {};
 };
 
-constexpr std::string_view kGivenUp = "";  // what the row of a run says then
+constexpr std::string_view kGivenUp = "";  // contents of the row of a run that was given up
 
 store::Answer<std::vector<std::pair<std::uint64_t, std::string>>> run_rows(store::Store& store) {
   std::vector<std::pair<std::uint64_t, std::string>> rows;
@@ -68,11 +69,11 @@ store::Answer<std::uint64_t> newest_run(store::Store& store) {
   return *row ? rows::from_big_endian(**row) : 0;
 }
 
-// Runs that nobody holds are given up before their files are looked at: a commit of theirs that
-// comes later is refused, however alive they are.
+// Runs that no gateway holds are given up before their files are examined. A later commit of such a
+// run is refused, even if its gateway turns out to be alive.
 store::Answer<Runs> settle_runs(store::Store& store) {
   Runs runs;
-  // Before the rows: a run that begins between the two has its row then.
+  // Read before the rows, so that a run that begins in between has a row.
   const auto newest = newest_run(store);
   if (!newest) return std::unexpected(newest.error());
   const auto rows = run_rows(store);
@@ -113,8 +114,8 @@ store::Answer<bool> has_died(store::Store& store) {
 
 namespace {
 
-// The files of a drive whose runs are over, in the order of their blobs. The fault is a file of a
-// run that the metadata do not know.
+// Returns the files of a drive whose runs are over, in the order of their blobs. Fails if there is
+// a file of a run that the metadata does not know.
 store::Answer<std::vector<Found>> left_behind(store::Store& store, const std::string& id,
                                               drives::Drive& drive, const Runs& runs) {
   const auto files = drive.list();
@@ -127,11 +128,11 @@ store::Answer<std::vector<Found>> left_behind(store::Store& store, const std::st
     if (run > runs.last) {
       const auto now = newest_run(store);
       if (!now) return std::unexpected(now.error());
-      if (run <= *now) continue;  // another gateway began meanwhile
+      if (run <= *now) continue;  // another gateway has begun in the meantime
       return store::refused(
           "InternalError",
-          fmt::format("drive {} has the file {} of run {}, and the metadata know {} "
-                      "runs: nothing is swept",
+          fmt::format("drive {} holds file {} of run {}, but the metadata knows only {} runs; "
+                      "nothing is swept",
                       id, file, run, runs.last));
     }
     if (!runs.alive.contains(run)) found.push_back({std::move(*name), file});
@@ -140,14 +141,15 @@ store::Answer<std::vector<Found>> left_behind(store::Store& store, const std::st
   return found;
 }
 
-// A file that no row names.
+// A file that no row refers to.
 struct Loose {
   std::string drive;
   Found found;
 };
 
-// Most files are named, and were when the cursors were made: pages of rows tell that for less than
-// a look at each. The others are asked for as the rows are now.
+// Finds the files of `all` that no row refers to. Rows refer to most files, and already did when
+// the cursors were made; paging through the rows finds these at a lower cost than one lookup per
+// file. The remaining files are looked up in the current rows.
 store::Answer<void> find_loose(store::Store& store, const std::string& id,
                                const std::vector<Found>& all, const std::function<bool()>& stop,
                                std::vector<Loose>& loose, std::set<std::uint64_t>& unsettled) {
@@ -166,7 +168,7 @@ store::Answer<void> find_loose(store::Store& store, const std::string& id,
         named_then(*garbage, rows::row::garbage(name.blob), name)) {
       continue;
     }
-    if (store.pins().pinned(name.blob)) {  // somebody reads or writes it
+    if (store.pins().pinned(name.blob)) {  // someone is reading or writing it
       unsettled.insert(store::run_of(name.blob));
       continue;
     }
@@ -177,8 +179,8 @@ store::Answer<void> find_loose(store::Store& store, const std::string& id,
   return {};
 }
 
-// How many shards of a blob make it whole, as the header of one of its files says; 0: that cannot
-// be read.
+// Returns how many shards are needed to read a blob, from the header of one of its files; 0 if that
+// cannot be read.
 int shards_wanted(drives::Drive& drive, const std::string& file) {
   auto opened = drive.open(file);
   if (!opened) return 0;
@@ -191,8 +193,8 @@ int shards_wanted(drives::Drive& drive, const std::string& file) {
   return static_cast<int>(parse_integer(plan.substr(0, plan.find('+'))).value_or(0));
 }
 
-// Blobs of which enough files are there to read them, and no row: the last run that died may leave
-// such before its commit, no other can.
+// Returns the blobs that have no row but enough files to be read. Only a run that died before its
+// commit can leave such files, so blobs of the runs just given up are left out.
 store::Answer<std::set<std::string>> whole_blobs(store::Store& store, const Runs& runs,
                                                  const std::vector<Loose>& loose) {
   std::map<std::string, std::set<int>> shards;
@@ -202,7 +204,7 @@ store::Answer<std::set<std::string>> whole_blobs(store::Store& store, const Runs
     if (std::ranges::find(runs.given_up, store::run_of(blob)) != runs.given_up.end()) continue;
     const auto row = store.metadata().get(rows::row::blob(blob));
     if (!row) return store::refused(row.error());
-    if (*row) continue;  // an older revision of a shard that was written anew
+    if (*row) continue;  // an older revision of a rebuilt shard
     shards[blob].insert(file.found.name.shard);
     if (!wanted.contains(blob) || wanted[blob] == 0)
       wanted[blob] = shards_wanted(*store.setting().drives.at(file.drive), file.found.file);
@@ -231,19 +233,20 @@ store::Answer<void> set_loose_aside(store::Store& store, const Runs& runs,
     if (whole->contains(blob) && !store.setting().sweeps_whole) {
       ++swept.kept;
       say(
-          fmt::format("{} of drive {} is part of a whole object of run {} that no row names: it "
-                      "stays",
+          fmt::format("{} on drive {} is part of a complete object of run {} that no metadata row "
+                      "refers to; it is kept",
                       name, file.drive, store::run_of(blob)));
       continue;
     }
-    const std::string origin =
-        fmt::format("set aside at {} ms since 1970 by run {}: no row named these files",
-                    store.now_ms(), store.epoch());
+    const std::string origin = fmt::format(
+        "set aside at {} ms since 1970 by run {}: no metadata row referred to these "
+        "files",
+        store.now_ms(), store.epoch());
     const auto done = store.setting().drives.at(file.drive)->set_aside({name, *well}, origin);
     if (done) {
       ++swept.set_aside;
     } else {
-      say(name + " of drive " + file.drive + " cannot be set aside: " + done.error().what);
+      say(name + " on drive " + file.drive + " cannot be set aside: " + done.error().what);
     }
   }
   return {};
@@ -310,7 +313,7 @@ store::Answer<std::uint64_t> well_ms(store::Store& store) {
   return *row ? rows::from_big_endian(**row) : 0;
 }
 
-// Not synced by itself: what a crash takes of it only makes the wait longer.
+// Not synced by itself: if a crash loses some of this time, only the wait gets longer.
 store::Answer<void> add_well(store::Store& store, std::uint64_t ms) {
   const auto before = well_ms(store);
   if (!before) return std::unexpected(before.error());
@@ -332,8 +335,12 @@ namespace {
 class LifecycleWalk {
  public:
   LifecycleWalk(store::Store& store, const rows::Bucket& bucket, std::vector<LifecycleRule> rules,
-                rows::TimeMs day_ms)
-      : store_(store), bucket_(bucket), rules_(std::move(rules)), day_ms_(day_ms) {}
+                rows::TimeMs day_ms, rows::TimeMs now_ms)
+      : store_(store),
+        bucket_(bucket),
+        rules_(std::move(rules)),
+        day_ms_(day_ms),
+        now_ms_(now_ms) {}
 
   store::Answer<void> run(const std::function<bool()>& stop, LifecycleRun& total) {
     const auto walked = walk_versions(
@@ -347,18 +354,17 @@ class LifecycleWalk {
  private:
   store::Answer<void> take(const store::PageEntry& entry, const VersionPlace& place,
                            LifecycleRun& total) {
-    const rows::TimeMs now = store_.now_ms();
-    const Ending ending = ending_of(rules_, entry.key, place, now, day_ms_);
+    const Ending ending = ending_of(rules_, entry.key, place, now_ms_, day_ms_);
     if (ending == Ending::stays) return {};
     store::Removal removal{.durable = false};
-    // What was put since the page was read has not come of age.
+    // An object that was put since the page was read is not due yet.
     removal.only = [&](const rows::Version& now_there) {
       return now_there.stamp == entry.version.stamp;
     };
     const bool for_good = ending == Ending::removed;
     if (for_good) removal.version_id = entry.version.id;
     const auto gone = store_.remove(bucket_.name, entry.key, removal);
-    if (!gone && gone.error().code == "AccessDenied") return {};  // retained, or under legal hold
+    if (!gone && gone.error().code == "AccessDenied") return {};  // retained, or under a legal hold
     if (!gone) return std::unexpected(gone.error());
     ++(for_good ? total.removed : total.expired);
     return {};
@@ -370,7 +376,7 @@ class LifecycleWalk {
     const auto cursor = store_.metadata().cursor();
     for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
       auto upload = rows::decode_upload(cursor->value());
-      if (upload && upload_ends(rules_, *upload, store_.now_ms(), day_ms_)) {
+      if (upload && upload_ends(rules_, *upload, now_ms_, day_ms_)) {
         old.push_back(std::move(*upload));
       }
     }
@@ -385,13 +391,16 @@ class LifecycleWalk {
   const rows::Bucket& bucket_;
   std::vector<LifecycleRule> rules_;
   rows::TimeMs day_ms_;
+  rows::TimeMs now_ms_;
 };
 
 }  // namespace
 
 store::Answer<LifecycleRun> run_lifecycle(store::Store& store, rows::TimeMs day_ms,
-                                          const std::function<bool()>& stop) {
+                                          const std::function<bool()>& stop,
+                                          std::optional<rows::TimeMs> now) {
   LifecycleRun total;
+  const rows::TimeMs now_ms = now.value_or(store.now_ms());
   const auto buckets = store.buckets("");
   if (!buckets) return std::unexpected(buckets.error());
   for (const rows::Bucket& bucket : *buckets) {
@@ -399,7 +408,7 @@ store::Answer<LifecycleRun> run_lifecycle(store::Store& store, rows::TimeMs day_
     if (text.empty()) continue;
     auto lifecycle = lifecycle_of(text);
     if (!lifecycle) continue;
-    LifecycleWalk walk(store, bucket, std::move(lifecycle->rules), day_ms);
+    LifecycleWalk walk(store, bucket, std::move(lifecycle->rules), day_ms, now_ms);
     const auto good = walk.run(stop, total);
     if (!good && good.error().code != "NoSuchBucket") return std::unexpected(good.error());
   }

@@ -1,26 +1,28 @@
-// Upkeep of the store: sweeps what a run that died left behind, tends files that were set aside,
-// and carries out the lifecycle rules. s3server/runtime.h calls these functions.
+// Upkeep of the store: sweeps the files that a dead run left behind, manages files that were set
+// aside, and applies the lifecycle rules. s3server/runtime.h calls these functions.
 #pragma once
 
 #include "live/store/store.h"
 
 namespace orrery::upkeep {
 
-// Nothing is removed in doubt. A file that no row names is set aside on its drive, with the time
-// and the run it came from. It is removed once the store has been healthy for a week since (an
-// option), and only while no drive has seen more than the metadata know. A file that a row names
-// after all is brought back. A whole blob without a row that the last run did not leave is not even
-// set aside, unless a repair was asked to: rows were lost, and a person should look.
+// Nothing is removed while there is doubt. A file that no row refers to is set aside on its drive,
+// with the time and the run that it came from. It is removed once the store has been healthy for a
+// week since then (an option), and only while no drive has recorded more than the metadata knows.
+// If a row refers to the file after all, it is brought back. A complete blob without a row that the
+// last run did not leave is not even set aside, unless a repair was asked to do so: rows were lost,
+// and a person should look.
 struct Swept {
-  std::size_t files = 0;               // examined
-  std::size_t set_aside = 0;           // that no row names
-  std::size_t kept = 0;                // files of whole blobs without a row, which stay
-  std::vector<std::string> says = {};  // reasons why files stay, the first hundred
+  std::size_t files = 0;               // files examined
+  std::size_t set_aside = 0;           // files that no row refers to
+  std::size_t kept = 0;                // files of complete blobs without a row, which stay
+  std::vector<std::string> says = {};  // reasons why files stay (the first hundred)
 };
 
-// Sets aside the shard files of dead runs that no row names: their writers died before the commit.
-// Files of live runs stay, because a commit may still name them, and so do files that are no
-// shards. Fails without a change if there are files of a run that the metadata do not know.
+// Sets aside the shard files of dead runs that no row refers to: their writers died before the
+// commit. Files of live runs stay, because a commit may still name them, and so do files that are
+// not shards. If there are files of a run that the metadata does not know, it fails and changes
+// nothing.
 store::Answer<Swept> sweep_orphans(
     store::Store& store, const std::function<bool()>& stop = [] { return false; });
 
@@ -37,17 +39,20 @@ store::Answer<Aside> tend_aside(
 store::Answer<std::uint64_t> well_ms(store::Store& store);
 store::Answer<void> add_well(store::Store& store, std::uint64_t ms);
 
-// Returns true if another run died without an orderly end: there may be something to sweep.
+// Returns true if another run died without a clean end, so there may be something to sweep.
 store::Answer<bool> has_died(store::Store& store);
-// Ends this run in order: it leaves nothing to sweep.
+// Ends this run cleanly: it leaves nothing to sweep.
 store::Answer<void> end_run(store::Store& store);
 
 struct LifecycleRun {
-  std::size_t expired = 0;  // objects expired: removed, or a marker put
-  std::size_t removed = 0;  // versions and lone markers removed
-  std::size_t aborted = 0;  // uploads
+  std::size_t expired = 0;  // objects expired: removed, or a delete marker added
+  std::size_t removed = 0;  // versions and lone delete markers removed
+  std::size_t aborted = 0;  // uploads aborted
 };
+// Carries out the rules of all buckets as of `now`, without it as of the store's clock when the run
+// begins: a clock that is set forward during the run ends nothing early.
 store::Answer<LifecycleRun> run_lifecycle(store::Store& store, rows::TimeMs day_ms,
-                                          const std::function<bool()>& stop);
+                                          const std::function<bool()>& stop,
+                                          std::optional<rows::TimeMs> now = std::nullopt);
 
 }  // namespace orrery::upkeep

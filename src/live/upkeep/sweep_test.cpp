@@ -1,5 +1,5 @@
-// Files that no row names: who sweeps them and when, how long they stay set aside, and what is
-// never touched; and the lifecycle rules carried out.
+// Files that no row refers to: who sweeps them and when, how long they stay set aside, and what is
+// never touched; also the application of lifecycle rules.
 #include "live/upkeep/sweep.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST_F(SweepTest, nothing_is_removed_while_the_drives_have_seen_newer_metadata) 
   EXPECT_EQ(tend_aside(*store)->removed, 1u);
 }
 
-// The rows that name it were put back from a backup.
+// The rows that refer to it were restored from a backup.
 TEST_F(SweepTest, a_file_set_aside_is_brought_back_if_a_row_names_it) {
   const rows::Blob left = written("lost and found");
   open();
@@ -98,7 +98,7 @@ TEST_F(SweepTest, a_file_set_aside_is_brought_back_if_a_row_names_it) {
   EXPECT_TRUE(drives["d"].files().contains(file_of(left)));
 }
 
-// A run that ended in order leaves nothing behind: if a whole object of it has no row, rows are
+// A run that ended cleanly leaves nothing behind: if a complete object of it has no row, rows are
 // lost.
 TEST_F(SweepTest, a_whole_object_of_an_earlier_run_stays_and_is_reported) {
   const rows::Blob lost = written("its row is gone");
@@ -139,7 +139,7 @@ TEST_F(SweepTest, pinned_files_and_files_that_are_not_shards_stay) {
        {"00000007000000000000002a.00.0", "00000008000000000000002a.00.0", "mine"}) {
     ASSERT_TRUE(drives["d"].create(name));
   }
-  EXPECT_FALSE(sweep_orphans(*store)) << "the rows know of no run 8";
+  EXPECT_FALSE(sweep_orphans(*store)) << "the rows do not know run 8";
   EXPECT_EQ(files(), 3u);
   set_row(rows::row::epoch(8), "");
   store->pins().pin("00000008000000000000002a");
@@ -190,7 +190,7 @@ class SharedSweep : public store::StoreBench {
     std::string bytes(object->version.size, ' ');
     return object->reader->read(0, bytes) ? bytes : "unreadable";
   }
-  // The first gateway takes the second for dead and sweeps after it.
+  // The first gateway considers the second dead and sweeps its files.
   void give_up_second() {
     rows.lose_sight_of(second.epoch());
     ASSERT_TRUE(sweep_orphans(first));
@@ -203,7 +203,7 @@ class SharedSweep : public store::StoreBench {
 TEST_F(SharedSweep, files_that_another_gateway_is_writing_stay) {
   const rows::Blob early = written(first, "of the first");
   const rows::Blob late = written(second, "of the second");
-  // Whichever is the older run.
+  // This holds whichever run is older.
   EXPECT_EQ(sweep_orphans(second)->set_aside, 0u);
   EXPECT_EQ(sweep_orphans(first)->set_aside, 0u);
   EXPECT_TRUE(put(first, "a", early));
@@ -243,8 +243,8 @@ TEST_F(SharedSweep, a_gateway_taken_for_dead_is_refused_until_it_has_a_new_numbe
   EXPECT_EQ(get(first, "kept"), "kept");
 }
 
-// A shard that another gateway rewrites has its name already, but no row yet.
-TEST_F(SharedSweep, a_shard_that_another_gateway_mends_stays) {
+// A shard that another gateway rebuilds already has its file name, but no row yet.
+TEST_F(SharedSweep, a_shard_that_another_gateway_rebuilds_stays) {
   const rows::Blob blob = written(first, "bytes");
   ASSERT_TRUE(put(first, "a", blob));
   ASSERT_TRUE(end_run(first));
@@ -276,7 +276,7 @@ TEST_F(SharedSweep, a_gateway_taken_for_dead_changes_and_mends_nothing) {
   const auto mended = mend_blob(second, kept.id, {0});
   ASSERT_TRUE(mended);
   EXPECT_EQ(mended->shards, 0);
-  EXPECT_EQ(files(), before) << "what it wrote is gone";
+  EXPECT_EQ(files(), before) << "its files are removed";
   EXPECT_EQ(mend_blob(first, kept.id, {0})->shards, 1);
 }
 
@@ -287,14 +287,14 @@ TEST_F(SharedSweep, files_that_their_row_places_elsewhere_are_set_aside) {
   const auto content = drives["d0"].files().begin()->second;
   const std::string name = drives["d0"].files().begin()->first;
   drives["d1"].files()[name] = content;  // the same revision on another drive
-  drives["d0"].files()[store::shard_name(blob, 5, 0)] = content;  // no such shard
+  drives["d0"].files()[store::shard_name(blob, 5, 0)] = content;  // a shard that does not exist
   drives["d0"].files()[store::shard_name(blob, 0, 9)] =
-      content;                              // later than the row: it may be on its way
-  drives["d0"].files()["notes"] = content;  // not ours
+      content;  // a later revision than the row's: its commit may follow
+  drives["d0"].files()["notes"] = content;  // not a file of the store
   const auto swept = sweep_orphans(first);
   ASSERT_TRUE(swept);
   EXPECT_EQ(swept->set_aside, 2u);
-  EXPECT_EQ(swept->files, 5u) << "all shards that are there";
+  EXPECT_EQ(swept->files, 5u) << "all existing shards";
   EXPECT_FALSE(drives["d1"].files().contains(name));
   EXPECT_FALSE(drives["d0"].files().contains(store::shard_name(blob, 5, 0)));
   EXPECT_TRUE(drives["d0"].files().contains(store::shard_name(blob, 0, 9)));

@@ -20,7 +20,8 @@ using storage::LifecycleLook;
 using storage::LifecycleOutcome;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-constexpr std::size_t kItemsMax = 2000;  // of single objects in one look; the rest is seen later
+constexpr std::size_t kItemsMax = 2000;  // objects per look that are not part of a checkpoint; the
+                                         // rest follows later
 
 Seconds seconds_of(rows::TimeMs moment) { return seconds(static_cast<double>(moment) / 1000); }
 
@@ -37,7 +38,8 @@ const std::vector<rows::Extent>* extents_at(const rows::Version& version, const 
   return at == version.copies.end() ? nullptr : &at->extents;
 }
 
-// Blobs are never written to again, so the first of a copy names it; an empty object has none.
+// Blobs are never written again, so the first blob of a copy identifies it; an empty object has
+// none.
 std::string stamp_at(const rows::Version& version, const std::vector<rows::Extent>& extents) {
   return std::to_string(version.stamp) + '.' + (extents.empty() ? "" : extents.front().blob);
 }
@@ -58,8 +60,8 @@ bool needs_something(const storage::ItemView& view, const rows::Version& version
          });
 }
 
-// The ETag of each part as it lies on the drives, joined: its MD5, or the CRC where there is none
-// (quick_etag.h). A fault where it cannot be read.
+// Reads the stored parts and returns their ETags, joined: the MD5 of each part, or its CRC if it
+// has no MD5 (quick_etag.h). Returns a fault if a part cannot be read.
 drives::Outcome<std::string> digest_of(store::ObjectReader& reader,
                                        const std::vector<rows::Extent>& extents,
                                        const std::function<bool()>& stop) {
@@ -77,7 +79,7 @@ drives::Outcome<std::string> digest_of(store::ObjectReader& reader,
       const auto got = reader.read(begin + done, piece);
       if (!got) return std::unexpected(got.error());
       if (*got != piece.size())
-        return drives::fault(drives::PortFault::corrupt, "the copy is too short");
+        return drives::fault(drives::PortFault::corrupt, "the copy is shorter than its source");
       if (crc_wanted) {
         crc = drives::content_crc(piece, crc);
       } else {
@@ -129,7 +131,8 @@ std::vector<std::string> TierPlaces::wanted_tiers(const Member& member,
   return tiers;
 }
 
-// Where every object of the item has a copy, whole; where only some have, begun.
+// A tier in which every object of the item has a copy counts as complete; with only some of them,
+// as begun.
 std::vector<storage::CopyView> TierPlaces::copies_of(const Gathered& item) const {
   std::vector<storage::CopyView> copies;
   for (const store::Tier& tier : store_.setting().tiers) {
@@ -208,7 +211,8 @@ Result<LifecycleLook> TierPlaces::look() {
   items_.clear();
   for (auto& [id, item] : found) {
     const bool whole = item.members.size() >= item.parts;
-    // One that is being put is not seen at all; one that never became whole is, in the end.
+    // A checkpoint that is still being written is left out. One that never became complete is
+    // included once it is stale.
     if (!whole && store_.now_ms() - item.last_ms < setting_.stale_ms) continue;
     item.view.id = id;
     item.view.copies = copies_of(item);
@@ -218,7 +222,7 @@ Result<LifecycleLook> TierPlaces::look() {
   return look;
 }
 
-// The versions as they stand now; refused where one is another by now.
+// Returns the current versions; refused if one has been replaced.
 store::Answer<std::vector<rows::Version>> TierPlaces::current(const Members& members) {
   std::vector<rows::Version> versions;
   for (const Member& member : members) {
@@ -239,7 +243,8 @@ store::Answer<void> TierPlaces::check_needs(const LifecycleAction& action) {
     const auto copies = copies_of({.view = {}, .versions = std::move(*versions)});
     const auto at = std::ranges::find(copies, need.place, &storage::CopyView::place);
     if (at == copies.end() || !at->complete || at->stamp != need.stamp) {
-      return store::refused(std::string(store::kRowChanged), "a copy that it needs is not there");
+      return store::refused(std::string(store::kRowChanged),
+                            "a copy that this step relies on is missing");
     }
   }
   return {};
@@ -271,7 +276,7 @@ store::Answer<LifecycleOutcome> TierPlaces::verify(const LifecycleAction& action
   return outcome;
 }
 
-// A copy that was read through and right; in a faster tier it is the one that is read from now on.
+// Records that a copy was read back intact. If its tier is faster, reads use it from now on.
 store::Answer<void> TierPlaces::mark_checked(const Member& member, const std::string& tier) {
   const auto version = store_.find(member.bucket, member.key, member.version_id);
   if (!version) return std::unexpected(version.error());
@@ -320,7 +325,7 @@ store::Answer<void> TierPlaces::copy_member(const Member& member, const rows::Ve
       [&](rows::Version& now) -> store::Answer<void> {
         if (now.stamp != member.stamp) return store::refused(std::string(store::kRowChanged));
         if (store::tier_of(now) ==
-            to) {  // the one that is read went bad: the good one is read meanwhile
+            to) {  // the copy that reads use is damaged: read the intact one instead
           const auto good = std::ranges::find(now.copies, from, &rows::TierCopy::tier);
           if (good == now.copies.end()) return store::refused(std::string(store::kRowChanged));
           now.extents = good->extents;
@@ -350,7 +355,7 @@ store::Answer<LifecycleOutcome> TierPlaces::remove(const LifecycleAction& action
   const auto at = std::ranges::find(copies, action.place, &storage::CopyView::place);
   if (at == copies.end()) return LifecycleOutcome{.good = true};
   if (at->stamp != action.stamp) return store::refused(std::string(store::kRowChanged));
-  // Where nothing of the item is relied upon, all of it may go.
+  // If no other step relies on the item, all of it may be removed.
   const bool may_go =
       std::ranges::find(action.needs, action.item, &storage::CopyNeed::item) == action.needs.end();
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -362,7 +367,7 @@ store::Answer<LifecycleOutcome> TierPlaces::remove(const LifecycleAction& action
         return std::unexpected(gone.error());
       continue;
     }
-    // The last copy of a checkpoint that no rule keeps.
+    // This is the last copy of a checkpoint that no rule keeps.
     const auto gone = store_.remove(
         member.bucket, member.key,
         {.version_id = member.version_id,
@@ -372,7 +377,8 @@ store::Answer<LifecycleOutcome> TierPlaces::remove(const LifecycleAction& action
   return LifecycleOutcome{.good = true};
 }
 
-// Where it is the one that is read, the fastest of the others takes its place in the same commit.
+// Removes a copy. If reads use it, the fastest of the other copies takes its place in the same
+// commit.
 store::Answer<void> TierPlaces::drop_copy(const Member& member, const std::string& tier,
                                           bool may_go) {
   const auto done = store_.change_version(
@@ -390,7 +396,8 @@ store::Answer<void> TierPlaces::drop_copy(const Member& member, const std::strin
         } else {
           std::erase_if(now.copies, [&](const rows::TierCopy& copy) { return copy.tier == tier; });
         }
-        // Gone from where it belonged, it belongs where the rule says, or where it lies now.
+        // If it was removed from the tier of its class, it now belongs to the class that the rule
+        // wants, or to the tier that it is in.
         if (store::tier_of_class(now.storage_class) != tier) return {};
         now.storage_class =
             member.wanted_class.empty() ? store::class_of_tier(now.tier) : member.wanted_class;
@@ -401,7 +408,9 @@ store::Answer<void> TierPlaces::drop_copy(const Member& member, const std::strin
 }
 
 Result<LifecycleOutcome> TierPlaces::act(const LifecycleAction& action) {
-  if (!items_.contains(action.item)) return stays({"NoSuchKey", "it was not seen", {}});
+  if (!items_.contains(action.item)) {
+    return stays({"NoSuchKey", "the last listing of the tiers does not contain it", {}});
+  }
   if (auto there = check_needs(action); !there) return stays(there.error());
   auto done = action.kind == LifecycleActionKind::verify ? verify(action)
               : action.kind == LifecycleActionKind::copy ? copy(action)

@@ -1,25 +1,26 @@
-// The tiers of a store as the lifecycle policy meets them (storage/lifecycle_port.h): items are
+// The tiers of a store as the lifecycle policy sees them (storage/lifecycle_port.h): items are
 // versions of objects, places are tiers.
 //
-// A copy in another tier is further blobs that the version names (records.h, TierCopy), so a move
-// is four commits and a reader sees none of them:
+// A copy in another tier consists of further blobs that the version names (records.h, TierCopy), so
+// a move is four commits, and a reader notices none of them:
 //   copy     the bytes are read (every block checked), written to blobs in the other tier and
-//            synced; a commit adds the copy to the version. Reads go on as before.
-//   verify   the copy is read back from its drives and its MD5 (of large parts: the CRC in their
-//            ETag) held against the version's, part by part; only then does it count. A copy in a
-//            faster tier is read from then on.
-//   switch   in the commit of the removal: the version's own extents are those of the next copy.
+//            synced; a commit adds the copy to the version. Reads continue as before.
+//   verify   the copy is read back from its drives, and its MD5 (for large parts: the CRC in their
+//            ETag) is compared with the version's, part by part; only then does it count. A copy
+//            in a faster tier is read from then on.
+//   switch   in the commit of the removal: the version's own extents become those of the next copy.
 //   remove   the old blobs go to the garbage; readers that have them open keep them.
-// A crash between two leaves a version with two copies; the next look asks again what the rules
-// want.
 //
-// What is wanted. An object belongs to the tier of its storage class, or to the one that a rule of
-// its bucket moved it to (lifecycle.h), and also to the fast tier while it was read within
-// `promote_ms` or is restored. A checkpoint is the objects of one bucket with the same tags run and
-// step (kRunTag). It is complete once as many objects exist as kPartsTag says, is moved and removed
-// as a whole, and is kept by the rules of the tiers (newest, window, milestones) instead. If no
-// tier has such a rule, its objects are like any others. Nothing is remembered over a restart: a
-// copy that this run has not verified is verified again.
+// After a crash between two of these steps the version has two copies; the next look asks again
+// what the rules want.
+//
+// What the rules want: an object belongs to the tier of its storage class, or to the tier that a
+// rule of its bucket moved it to (lifecycle.h). It also belongs to the fast tier for `promote_ms`
+// after a read, or while it is restored. A checkpoint consists of the objects of one bucket with
+// the same tags for run and step (kRunTag). It is complete once it has as many objects as kPartsTag
+// says, is moved and removed as a whole, and is kept by the rules of the tiers (newest, window,
+// milestones) instead. If no tier has such a rule, its objects are treated like any others. Nothing
+// is remembered over a restart: a copy that this run has not verified is verified again.
 #pragma once
 
 #include <map>
@@ -32,17 +33,20 @@ namespace orrery::upkeep {
 
 inline constexpr std::string_view kRunTag = "orrery-run";
 inline constexpr std::string_view kStepTag = "orrery-step";
-inline constexpr std::string_view kPartsTag = "orrery-parts";  // number of objects; without it, one
+// number of objects of the checkpoint; one if the tag is missing
+inline constexpr std::string_view kPartsTag = "orrery-parts";
 inline constexpr std::string_view kRoleTag = "orrery-role";    // "checkpoint", "milestone", ...
 
-// The refusal of an action whose object was put or removed since the look; it is no failure.
-inline constexpr std::string_view kChangedMeanwhile = "it was changed meanwhile";
+// The reason when an object was put or removed since the last look. This does not count as a
+// failure.
+inline constexpr std::string_view kChangedMeanwhile = "it was changed in the meantime";
 
 struct MoveSetting {
   rows::TimeMs day_ms = store::kDayMs;
-  std::string fast_tier = "hot";   // tier that read or restored objects are copied to
-  rows::TimeMs promote_ms = 0;     // time that an object stays promoted after a read; 0: never
-  bool keeps_checkpoints = false;  // some tier has a rule for them
+  std::string fast_tier = "hot";   // tier to which read or restored objects are copied
+  rows::TimeMs promote_ms = 0;     // how long an object stays promoted after a read; 0: objects are
+                                   // not promoted
+  bool keeps_checkpoints = false;  // some tier has a rule for checkpoints
   rows::TimeMs stale_ms = 6LL * 3600 * 1000;  // age at which an incomplete checkpoint is stale
   std::function<bool()> stop = [] { return false; };
 };
@@ -98,8 +102,8 @@ class TierPlaces final : public storage::LifecyclePort {
   std::uint64_t bytes_moved_ = 0;
 };
 
-// Returns the places of a policy for these tiers, the fastest first. All are durable, and an object
-// is complete as soon as it is visible.
+// Returns these tiers as places of the policy, fastest first. All are durable, and an object is
+// complete as soon as it is visible.
 std::vector<storage::KeepPlace> places_of(const std::vector<store::Tier>& tiers);
 
 }  // namespace orrery::upkeep

@@ -1,4 +1,4 @@
-// A store with a hot, a warm and a cold tier, each on a drive of its own, and a bucket "pail".
+// A store with a hot, a warm and a cold tier, each on its own drive, and a bucket "pail".
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ class TierBench : public store::StoreBench {
       return {};
     }));
   }
-  // Puts an object of these parts into the tier of its class.
+  // Puts an object with these parts into the tier of its class.
   void put(const std::string& key, const std::vector<std::string>& parts,
            rows::Version fresh = {}) {
     std::vector<rows::Blob> blobs;
@@ -34,7 +34,7 @@ class TierBench : public store::StoreBench {
     }
     ASSERT_TRUE(store->put("pail", key, fresh, blobs));
   }
-  // The tier that is read, then those of its copies, with a "+" if they were verified.
+  // Returns the tier that is read, then those of its copies, with a "+" after verified ones.
   std::vector<std::string> tiers_of(const std::string& key) {
     const auto found = store->find("pail", key, std::nullopt);
     if (!found) return {found.error().code};

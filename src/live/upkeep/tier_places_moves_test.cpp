@@ -1,5 +1,5 @@
 // Objects moved between tiers by the lifecycle driver: where rules put them, that readers do not
-// notice, and what brings them back.
+// notice it, and what brings them back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class TierMoves : public TierBench {
     ASSERT_TRUE(store->put("pail", key, fresh, {blob}));
   }
 
-  // What was done in `rounds` rounds, a second apart.
+  // Returns what was done in `rounds` rounds, a second apart.
   std::vector<std::string> run(int rounds, MoveSetting setting, storage::LifecyclePolicy policy) {
     std::vector<std::string> said;
     TierPlaces places(*store, std::move(setting));
@@ -122,7 +122,8 @@ TEST_F(TierMoves, a_large_object_is_verified_by_the_crc_in_its_etag) {
   run(8);
   EXPECT_THAT(tiers_of("old/a"), ElementsAre("cold"));
   EXPECT_EQ(get("old/a"), bytes);
-  EXPECT_EQ(tiers_of("old/wrong").front(), "hot");  // what is not as it was put is not moved
+  EXPECT_EQ(tiers_of("old/wrong").front(), "hot");  // an object whose bytes have changed is not
+                                                    // moved
 }
 
 TEST_F(TierMoves, an_object_that_is_read_is_promoted_for_a_while) {
@@ -176,7 +177,7 @@ TEST_F(TierMoves, a_copy_of_an_object_that_was_replaced_is_dropped) {
   EXPECT_TRUE(check_store(*store, true)->clean());
 }
 
-// The two objects of a checkpoint are no item until both are there, or the checkpoint is stale.
+// The two objects of a checkpoint do not form an item until both exist, or the checkpoint is stale.
 TEST_F(TierMoves, a_checkpoint_is_seen_once_complete_or_stale) {
   set_rules("");
   TierPlaces places(*store, {.keeps_checkpoints = true, .stale_ms = 5000});
@@ -199,7 +200,7 @@ TEST_F(TierMoves, a_checkpoint_is_seen_once_complete_or_stale) {
   EXPECT_EQ(seen()[0].step, 7);
 }
 
-// An action is about the object that the look saw: a replaced object is another one.
+// An action applies to the object that the look saw: a replaced object is a different one.
 TEST_F(TierMoves, an_action_refuses_an_object_that_was_replaced) {
   set_rules(rule_to("GLACIER", 0));
   put("old/a", "first");
@@ -237,7 +238,7 @@ TEST_F(TierMoves, checkpoints_are_kept_or_removed_as_a_whole) {
   save(2, "checkpoint", 2);
   save(3, "checkpoint", 2);
   save(4, "checkpoint", 2);
-  save(5, "checkpoint", 1);  // its second object has not come yet
+  save(5, "checkpoint", 1);  // its second object does not exist yet
   run(20, setting, policy);
   EXPECT_THAT(tiers_of("ckpt/1/0"), ElementsAre("cold"));
   EXPECT_THAT(tiers_of("ckpt/1/1"), ElementsAre("cold"));

@@ -1,5 +1,5 @@
-// The tiers as the lifecycle policy sees them: what a look says of an object, and what each action
-// does to its copies.
+// The tiers as the lifecycle policy sees them: what a look reports about an object, and what each
+// action does to its copies.
 #include "live/upkeep/tier_places.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class TierPlacesTest : public TierBench {
     const auto items = seen(by);
     return items.size() == 1 ? items[0].wanted : std::nullopt;
   }
-  // What an action says that follows a look; the outcome of a good one.
+  // Returns what an action reports after a look, and sets the outcome of a successful one.
   std::string act(LifecycleAction action, LifecycleOutcome* outcome = nullptr) {
     TierPlaces places(*store, moving);
     if (!places.look()) return "no look";
@@ -95,7 +95,7 @@ TEST_F(TierPlacesTest, a_look_shows_objects_that_belong_elsewhere) {
   const auto look = places.look();
   ASSERT_TRUE(look);
   EXPECT_DOUBLE_EQ(look->now.base(), 1'700'000'002.5);
-  ASSERT_EQ(look->items.size(), 1u) << "the others lie where they belong";
+  ASSERT_EQ(look->items.size(), 1u) << "the others are where they belong";
   const ItemView& item = look->items[0];
   EXPECT_EQ(item.id, "pail/a@null");
   EXPECT_EQ(item.run, "");
@@ -145,13 +145,14 @@ TEST_F(TierPlacesTest, restored_and_read_objects_are_wanted_in_the_fast_tier) {
   EXPECT_THAT(restored(kStart + 1), ElementsAre("cold", "hot"));
   EXPECT_THAT(restored(kStart), IsEmpty());
   EXPECT_THAT(restored(kStart + 1, {.fast_tier = "warm"}), ElementsAre("cold", "warm"));
-  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "gpu-direct"}), IsEmpty()) << "there is none";
-  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "cold"}), IsEmpty()) << "it is near";
+  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "gpu-direct"}), IsEmpty())
+      << "there is no such copy";
+  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "cold"}), IsEmpty()) << "it is in the fast tier";
   restored(0);
   EXPECT_THAT(seen({.promote_ms = kStart * 2}), IsEmpty()) << "never read";
   store->reads().note("pail", "a", "null", kStart - 4);
   EXPECT_THAT(*wanted({.promote_ms = 5}), ElementsAre("cold", "hot"));
-  EXPECT_THAT(seen({.promote_ms = 4}), IsEmpty()) << "its time is over";
+  EXPECT_THAT(seen({.promote_ms = 4}), IsEmpty()) << "its promotion has expired";
   EXPECT_THAT(seen({.promote_ms = 0}), IsEmpty());
 }
 
@@ -199,7 +200,7 @@ TEST_F(TierPlacesTest, the_objects_of_a_checkpoint_are_one_item) {
             to_hex(s3::md5(std::to_string(one.stamp) + '.' + one.extents[0].blob + ' ' +
                            std::to_string(two.stamp) + '.' + two.extents[0].blob + ' ')));
   EXPECT_TRUE(items[0].copies[0].complete);
-  // A copy that only one of them has is begun, not whole.
+  // A copy that only one of them has counts as begun, not as complete.
   change("k/2", [](rows::Version& v) { v.copies = {{.tier = "cold", .extents = v.extents}}; });
   const auto begun = seen(moving);
   ASSERT_EQ(begun.at(0).copies.size(), 2u);
@@ -252,8 +253,9 @@ TEST_F(TierPlacesTest, a_copy_is_verified_part_by_part) {
   EXPECT_EQ(outcome.digest, to_hex(s3::md5("first part")) + ' ' + to_hex(s3::md5("second")) + ' ');
   const rows::Version a = version("a");
   EXPECT_EQ(outcome.stamp, std::to_string(a.stamp) + '.' + a.extents[0].blob + ' ');
-  EXPECT_EQ(act(of_a(LifecycleActionKind::verify, "cold")), kChangedMeanwhile) << "no copy there";
-  // A wrong word in the record, and bytes that cannot be had.
+  EXPECT_EQ(act(of_a(LifecycleActionKind::verify, "cold")), kChangedMeanwhile)
+      << "the tier has no copy";
+  // A wrong digest in the record, and bytes that cannot be read.
   change("a", [](rows::Version& v) { v.extents[1].etag = std::string(32, '0'); });
   ASSERT_EQ(act(of_a(LifecycleActionKind::verify, "hot"), &outcome), "good");
   EXPECT_EQ(outcome.sound, false);
@@ -291,16 +293,16 @@ TEST_F(TierPlacesTest, a_bad_copy_can_be_replaced) {
   EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold"));
   const std::string before = version("a").copies[0].extents[0].blob;
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "hot")), "good");
-  EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold")) << "one, the new one";
+  EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold")) << "only the new copy";
   EXPECT_NE(version("a").copies[0].extents[0].blob, before);
-  // The one that is read went bad: the other is read while a new one is made and not yet checked.
+  // The copy in use is damaged: the other one is read until a new copy has been made and verified.
   change("a", [](rows::Version& v) { v.copies[0].checked = true; });
   const std::string cold = version("a").copies[0].extents[0].blob;
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "hot", "cold")), "good");
   EXPECT_THAT(tiers_of("a"), ElementsAre("cold", "hot"));
   EXPECT_EQ(version("a").extents[0].blob, cold);
   EXPECT_EQ(get("a"), "bytes");
-  // A copy onto itself has no other copy to read from; what was written is removed.
+  // A copy onto itself has no other copy to read from; the bytes that were written are removed.
   ASSERT_TRUE(store->collect());
   const std::size_t files = drives["cold"].files().size();
   EXPECT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "cold")), kChangedMeanwhile);
@@ -339,14 +341,14 @@ TEST_F(TierPlacesTest, removing_the_copy_that_is_read_leaves_the_fastest_verifie
   EXPECT_THAT(tiers_of("a"), ElementsAre("cold", "warm"));
   EXPECT_EQ(version("a").storage_class, "GLACIER");
   lay(false, false);
-  EXPECT_EQ(remove("hot", true), kChangedMeanwhile) << "none of the others was read through";
-  EXPECT_EQ(remove("hot", false), "good") << "nothing of it is relied upon";
+  EXPECT_EQ(remove("hot", true), kChangedMeanwhile) << "none of the other copies was verified";
+  EXPECT_EQ(remove("hot", false), "good") << "no other step relies on it";
   EXPECT_THAT(tiers_of("a"), ElementsAre("warm", "cold"));
   lay(true, true);
   EXPECT_EQ(remove("warm", true), "good");
   EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold+"));
-  EXPECT_EQ(version("a").storage_class, "STANDARD") << "that is not where it belongs";
-  EXPECT_EQ(remove("warm", true), "good") << "there is none any more";
+  EXPECT_EQ(version("a").storage_class, "STANDARD") << "this is not the tier where it belongs";
+  EXPECT_EQ(remove("warm", true), "good") << "the object no longer exists";
   EXPECT_EQ(get("a"), "bytes");
 }
 

@@ -1,4 +1,4 @@
-// A walk over all versions of a bucket, page by page, with the place of each.
+// A walk over all versions of a bucket, page by page, with the place of each version.
 #include "live/upkeep/walk.h"
 
 #include <gmock/gmock.h>

@@ -124,7 +124,8 @@ void lay_over(FleetNode& n, const CustomNode& c) {
   catalog::Node& p = n.part;
   lay_over(p.accelerator_id, c.accelerator);
   lay_over(p.accelerators, c.accelerators);
-  // A changed count means one host of that many unless the hosts are given too.
+  // If only `accelerators` changes, the node is one host with that many; `accelerators_per_host`
+  // overrides this.
   if (c.accelerators) p.accelerators_per_host = *c.accelerators;
   lay_over(p.accelerators_per_host, c.accelerators_per_host);
   lay_over(p.host_cpus, c.sockets);
@@ -144,11 +145,11 @@ void lay_over(FleetNode& n, const CustomNode& c) {
   lay_over(n.storage_nic_rate, c.storage_nic_rate);
 }
 
-// Through the switch of an NVLink domain, which is what the parameters of collectives were fitted
+// Latency through the switch of an NVLink domain, which the parameters of collectives were fitted
 // to.
 constexpr Seconds kMeasuredCrossing = nanoseconds(500);
 
-// The accelerator with other links: the catalog's row but for how it is joined to its neighbours.
+// Returns the catalog's accelerator with other links to its neighbours.
 std::shared_ptr<const catalog::Accelerator> rewired(const catalog::Accelerator& a,
                                                     const catalog::EmergingPart& link,
                                                     std::optional<int> links, int joined) {

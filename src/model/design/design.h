@@ -4,8 +4,8 @@
 // means that the planner computes the value or takes it from the catalog. Quantities are in base
 // units, ids are checked against the catalog, names (fleet, site, tier) against the file itself.
 //
-// Layers have a Layout and a Topology of their own; machine/ and plan/ turn one into the other.
-// What both name stands in catalog/vocabulary.h.
+// Layers have a Layout and a Topology of their own; machine/ and plan/ turn one into the other. The
+// words that both use are in catalog/vocabulary.h.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@
 
 namespace orrery::design {
 
-// A shape read from the config.json that a workload's `model:` names by path.
+// A model shape read from the config.json that a workload's `model:` names by path.
 struct LocalModel {
   std::string path;
   catalog::ModelShape shape;
@@ -38,7 +38,7 @@ struct LocalModel {
   bool operator==(const LocalModel& o) const { return path == o.path; }
 };
 
-// Hours read from the CSV that a site's `hours:` names by path.
+// A site's hours read from the CSV that its `hours:` names by path.
 struct LocalHours {
   std::string path;
   catalog::SiteHours hours;
@@ -47,9 +47,9 @@ struct LocalHours {
 };
 
 struct Design {
-  int format = 1;  // `orrery: 1`
+  int format = 1;  // the format, from `orrery: 1`
   std::string name;
-  std::string version;       // the author's own
+  std::string version;       // in the author's own numbering
   std::string description;   // one sentence for reports
   std::vector<Site> sites;   // at least one after reading
   std::vector<Fleet> fleet;  // at least one after reading
@@ -66,36 +66,38 @@ struct Design {
   std::string file;  // as named by the caller; empty for a design made in memory
   PlaceMap places;
 
-  // What the designs say; where they say it does not count.
+  // Compares what the designs say; the places of values in their files do not matter.
   bool operator==(const Design& o) const;
 };
 
-// The place of "fleet[0].count" for a Diagnostic; of what is around it where it is a default.
+// Returns the place of "fleet[0].count" for a Diagnostic; for a default, the place of the section
+// around it.
 Place place_of(const Design& design, std::string_view path);
 
-// By name; the first one where the name is empty; nothing where there is none.
+// Finds a site by name; an empty name means the first site. Returns nothing if there is none.
 std::optional<SiteIndex> site_index(const Design& design, std::string_view name);
 const Site* find_site(const Design& design, std::string_view name);
-// Those that were read for it; nullptr where it names none.
+// Returns the hours that were read for the site; nullptr if it names none.
 const catalog::SiteHours* find_hours(const Design& design, const Site& site);
-// By label (name or tier word); nullptr where there is none. An empty label finds nothing.
+// Finds a tier by label (name or tier word). Returns nullptr if there is none or the label is
+// empty.
 const StorageTier* find_tier(const Design& design, std::string_view label);
-// Catalog id, alias, or path of a config.json that was read.
+// Finds a model by catalog id, alias, or path of a config.json that was read.
 const catalog::ModelShape* find_model(const Design& design, const catalog::Catalog& catalog,
                                       std::string_view model);
-// Tells every workload its position. A design that was read is numbered, and so is a machine's.
+// Stores in every workload its position. read_design and the machine both number their workloads.
 void number_workloads(Design& design);
 // "train", or "serve-2" for the second one without a name of its own.
 std::string label_of(const Design& design, const Workload& workload);
 
-// What a fleet's nodes are once `custom` is laid over the catalog's row.
+// A fleet's node: the catalog's row with `custom` applied to it.
 struct FleetNode {
   catalog::Node part;
   const catalog::Accelerator* accelerator = nullptr;  // nullptr for a CPU server
-  // Owns it where `custom` joins accelerators by another link than the catalog's.
+  // Owns the accelerator if `custom` changes its links.
   std::shared_ptr<const catalog::Accelerator> rewired;
-  std::optional<int> cores;     // of one host
-  std::optional<Bytes> memory;  // of one host
+  std::optional<int> cores;     // per host
+  std::optional<Bytes> memory;  // per host
   std::optional<BytesPerSecond> memory_bandwidth;
   std::optional<FlopsPerSecond> matrix_rate;
   std::optional<int> storage_nics;

@@ -1,5 +1,5 @@
-// Money: over how long, at what prices. What is not given comes from the catalog's parameters of
-// ownership, with their ranges. US dollars only.
+// Money: the period and the prices that costs are counted with. What is not given comes from the
+// catalog's parameters of ownership, with their ranges. US dollars only.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@ namespace orrery::design {
 
 struct Economics {
   Seconds horizon = years(5);
-  std::optional<UsdPerJoule> power_price;  // none: the region's
-  std::optional<double> discount_rate;     // a year
-  std::optional<double> residual;          // of the purchase price at the horizon
+  std::optional<UsdPerJoule> power_price;  // none: the region's price
+  std::optional<double> discount_rate;     // per year
+  std::optional<double> residual;          // share of the purchase price left at the horizon
   std::optional<Seconds> depreciation;
   std::optional<UsdPerJoule> colocation;   // "150 USD/kW/month"
-  std::optional<double> staff;             // full-time people
-  std::optional<UsdPerSecond> staff_cost;  // of one
-  std::optional<double> utilisation;       // share of bought hours that somebody uses
-  std::optional<double> repair;            // of the purchase price, a year
+  std::optional<double> staff;             // full-time employees
+  std::optional<UsdPerSecond> staff_cost;  // per employee
+  std::optional<double> utilisation;       // share of hours in which the machines are in use
+  std::optional<double> repair;            // per year, share of the purchase price
   std::optional<UsdPerByte> egress_price;
-  std::optional<Bytes> egress;  // leaving the site in a year
+  std::optional<Bytes> egress;  // bytes that leave the site per year
 
   bool operator==(const Economics&) const = default;
 };

@@ -40,21 +40,24 @@ constexpr bool is_share(Range r) { return r == Range::fraction || r == Range::po
 
 struct Field {
   std::string_view doc;
-  std::string_view unit = {};    // the one to suggest; for a bare double, the one it must carry
-  std::string_view absent = {};  // what holds where an optional is left out
+  std::string_view unit = {};    // the unit to suggest; for a bare double, the unit it must carry
+  std::string_view absent = {};  // what holds if an optional is left out
   Part part = Part::none;
   Range range = Range::not_negative;
   bool required = false;
-  bool automatic = false;  // the word `auto` says "compute it", as leaving it out does
+  // true if the word `auto` means "compute it", as leaving the field out does
+  bool automatic = false;
   std::string_view example = {};
-  // What a change of it moves: a figure of the review and its direction ("annual rises": more of
-  // this field, or true, raises it; "pue changes" for words), "rule ID" whose finding comes or
-  // goes, "emit FILE" that is written otherwise ("emit store": the file of the store that
-  // `orrery store` makes), "run ttft falls" of a figure that only a run in
-  // simulated time sees, or "label" for a name that others refer to.
+  // What a change of the field moves:
+  //   "annual rises"  a figure of the review and its direction when the field grows or turns true
+  //   "pue changes"   the same for fields whose values are words
+  //   "rule ID"       a rule whose finding appears or disappears
+  //   "emit FILE"     an emitted file that changes ("emit store": what `orrery store` makes)
+  //   "run ttft falls" a figure that only a simulated run gives
+  //   "label"         a name that other fields refer to
   // tests/fields_test.cpp proves it.
   std::string_view moves = {};
-  // Why it cannot act yet: the reader then refuses it with this sentence.
+  // Why the field cannot act yet: the reader then refuses it with this sentence.
   std::string_view not_yet = {};
 };
 

@@ -9,43 +9,44 @@ namespace orrery::design {
 template <class V, Is<Stage> S>
 void visit_fields(V& v, S& s) {
   v("stage", s.stage,
-    Field{.doc = "what it is: ingest and archive, register and deploy move bytes; prepare, train "
-                 "and validate are a batch or a training run; serve is a service that takes up new "
-                 "weights, one replica after the other",
+    Field{.doc = "kind of stage: ingest and archive, register and deploy move bytes; prepare, "
+                 "train and validate are a batch or a training run; serve is a service that loads "
+                 "new weights, one replica after the other",
           .required = true,
           .example = "ingest",
           .moves = "lead changes"});
   v("name", s.name,
-    Field{.doc = "in reports and for `after`; empty is its kind", .moves = "label"});
+    Field{.doc = "name in reports and for `after`; empty is the kind of stage", .moves = "label"});
   v("workload", s.workload,
-    Field{.doc = "name of the workload that prepares, trains, validates or serves",
+    Field{.doc =
+              "name of the workload that does the stage's work (prepare, train, validate or serve)",
           .moves = "stage_time changes"});
   v("from", s.from,
-    Field{.doc = "tier that it reads; an ingest comes from outside",
+    Field{.doc = "tier that the stage reads; an ingest reads from outside",
           .moves = "stage_time changes"});
-  v("to", s.to, Field{.doc = "tier that it writes", .moves = "stage_time changes"});
+  v("to", s.to, Field{.doc = "tier that the stage writes", .moves = "stage_time changes"});
   v("size", s.size,
-    Field{.doc = "bytes of one cycle",
+    Field{.doc = "bytes per cycle",
           .unit = "TB",
-          .absent = "register and deploy: weights of the model that is trained, 2 bytes each",
+          .absent = "register and deploy: the weights of the trained model, 2 bytes each",
           .range = Range::positive,
           .moves = "stage_time rises"});
   v("rate", s.rate,
-    Field{.doc = "of the line from outside for an ingest; the most that a copy may take",
+    Field{.doc = "rate of the line from outside, for an ingest; for a copy, the highest rate that "
+                 "it may take",
           .unit = "Gb/s",
-          .absent = "what tiers and lines carry",
+          .absent = "as much as tiers and lines carry",
           .range = Range::positive,
           .moves = "stage_time falls"});
   v("keep", s.keep,
-    Field{.doc = "how long what came stays on the target",
+    Field{.doc = "how long the data stays on the target tier",
           .unit = "d",
-          .absent = "until the next cycle's is there",
+          .absent = "until the data of the next cycle has arrived",
           .range = Range::positive,
           .moves = "used rises"});
   v("after", s.after,
-    Field{.doc =
-              "stages above it that it waits for; `begin` is the cycle's beginning; empty is the "
-              "stage above it",
+    Field{.doc = "earlier stages that this one waits for; `begin` is the start of the cycle; empty "
+                 "is the stage above it",
           .example = "[train]",
           .moves = "lead changes"});
 }
@@ -53,12 +54,12 @@ void visit_fields(V& v, S& s) {
 template <class V, Is<Pipeline> S>
 void visit_fields(V& v, S& s) {
   v("every", s.every,
-    Field{.doc = "a cycle begins",
+    Field{.doc = "time between the starts of two cycles",
           .unit = "d",
-          .absent = "one cycle",
+          .absent = "a single cycle",
           .range = Range::positive,
           .moves = "freshness rises"});
-  v("stages", s.stages, Field{.doc = "in their order"});
+  v("stages", s.stages, Field{.doc = "the stages, in order"});
 }
 
 }  // namespace orrery::design

@@ -9,20 +9,20 @@ namespace orrery::design {
 template <class V, Is<AgentLoop> S>
 void visit_fields(V& v, S& s) {
   v("calls", s.calls,
-    Field{.doc = "of one task: each brings all that was said before it and the answer of a tool",
+    Field{.doc = "model calls per task; each resends the task's history and adds a tool's answer",
           .range = Range::at_least_one,
           .required = true,
           .example = "6",
           .moves = "task_time rises"});
   v("tool_time", s.tool_time,
-    Field{.doc = "mean, from an answer to the next call of the task",
+    Field{.doc = "mean time from an answer to the next call of the task",
           .unit = "s",
           .range = Range::positive,
           .required = true,
           .example = "2 s",
           .moves = "task_time rises"});
   v("tool_tokens", s.tool_tokens,
-    Field{.doc = "that a tool's answer brings, mean",
+    Field{.doc = "mean number of tokens in a tool's answer",
           .absent = "as many as the first call's input",
           .range = Range::at_least_one,
           .moves = "ttft rises"});
@@ -31,53 +31,55 @@ void visit_fields(V& v, S& s) {
 template <class V, Is<Arrivals> S>
 void visit_fields(V& v, S& s) {
   v("rate", s.rate,
-    Field{.doc = "mean, of all zones; 0 where all that comes is escalated by others",
+    Field{.doc = "mean request rate over all zones; 0 if every request is escalated from another "
+                 "service",
           .unit = "/s",
           .required = true,
           .example = "40 /s",
           .moves = "replicas_needed rises"});
   v("peak", s.peak,
-    Field{.doc = "busiest hour over the mean",
+    Field{.doc = "rate in the busiest hour over the mean rate",
           .range = Range::at_least_one,
           .moves = "replicas_needed rises"});
   v("trace", s.trace,
-    Field{.doc = "lengths: chat, code, summary, or the path of a CSV; empty is what is given here",
+    Field{.doc = "distribution of lengths: chat, code, summary, or the path of a CSV; empty uses "
+                 "the lengths given here",
           .moves = "ttft changes"});
   v("input_tokens", s.input_tokens,
-    Field{.doc = "mean",
+    Field{.doc = "input tokens per request, mean",
           .absent = "the trace's",
           .range = Range::at_least_one,
           .moves = "ttft rises"});
   v("output_tokens", s.output_tokens,
-    Field{.doc = "mean",
+    Field{.doc = "output tokens per request, mean",
           .absent = "the trace's",
           .range = Range::at_least_one,
           .moves = "tpot changes"});
   v("shared_prefix", s.shared_prefix,
-    Field{.doc = "share of the input that requests have in common; of talks, of their first turn",
+    Field{.doc = "share of the input that requests have in common; in conversations, the share of "
+                 "the first turn's input",
           .range = Range::fraction,
           .moves = "ttft falls"});
   v("turns", s.turns,
-    Field{.doc = "of a talk: each turn brings all that was said before it, and the lengths are of "
-                 "what is new in it; `rate` counts turns",
+    Field{.doc = "turns per conversation; each turn resends the history, and token counts are for "
+                 "new text only; `rate` counts turns",
           .range = Range::at_least_one,
           .moves = "ttft rises"});
   v("think_time", s.think_time,
-    Field{.doc = "mean, from an answer to the next turn of a talk",
+    Field{.doc = "mean time from an answer to the next turn of the conversation",
           .unit = "s",
           .absent = "30 s",
           .range = Range::positive,
           .moves = "run cache_found falls"});
   v("cache_hits", s.cache_hits,
-    Field{.doc =
-              "share of the requests that a response cache answers before any replica; latencies "
-              "and tokens are of the others",
+    Field{.doc = "share of requests that a response cache answers before any replica; latencies "
+                 "and token counts are for the others",
           .range = Range::fraction,
           .moves = "replicas_needed falls"});
   v("agent", s.agent,
-    Field{.doc = "requests are calls of an agent's tasks; `rate` counts calls, and the input is of "
-                 "a task's first call",
-          .absent = "whoever asks is a person"});
+    Field{.doc = "requests are calls of an agent's tasks; `rate` counts calls, and the input "
+                 "tokens are those of a task's first call",
+          .absent = "requests come from people"});
 }
 
 template <class V, Is<Objective> S>
@@ -85,25 +87,25 @@ void visit_fields(V& v, S& s) {
   v("ttft_p99", s.ttft_p99,
     Field{.doc = "time to first token, 99th percentile",
           .unit = "ms",
-          .absent = "no demand",
+          .absent = "no objective",
           .range = Range::positive,
           .moves = "replicas_needed changes"});
   v("tpot_p99", s.tpot_p99,
     Field{.doc = "time per output token, 99th percentile",
           .unit = "ms",
-          .absent = "no demand",
+          .absent = "no objective",
           .range = Range::positive,
           .moves = "replicas_needed changes"});
   v("latency_p99", s.latency_p99,
-    Field{.doc = "of a whole request, 99th percentile",
+    Field{.doc = "time of a whole request, 99th percentile",
           .unit = "ms",
-          .absent = "no demand",
+          .absent = "no objective",
           .range = Range::positive,
           .moves = "replicas_needed falls"});
   v("task_p99", s.task_p99,
-    Field{.doc = "of an agent's whole task, its tools included, 99th percentile",
+    Field{.doc = "time of an agent's whole task, including its tools, 99th percentile",
           .unit = "s",
-          .absent = "no demand",
+          .absent = "no objective",
           .range = Range::positive,
           .moves = "replicas_needed falls"});
 }
@@ -111,32 +113,33 @@ void visit_fields(V& v, S& s) {
 template <class V, Is<Zone> S>
 void visit_fields(V& v, S& s) {
   v("site", s.site,
-    Field{.doc = "name of the site that answers",
+    Field{.doc = "name of the site that answers the zone's requests",
           .required = true,
           .example = "zone-a",
           .moves = "rule policy.residency"});
   v("fleet", s.fleet,
-    Field{.doc = "name of the fleet; empty is that site's first",
+    Field{.doc = "name of the fleet; empty is the first fleet of that site",
           .moves = "rule serving.capacity"});
   v("share", s.share,
-    Field{.doc = "of the arrivals",
+    Field{.doc = "share of the arrivals",
           .range = Range::fraction,
           .required = true,
           .example = "0.5",
           .moves = "replicas_needed changes"});
   v("replicas", s.replicas,
-    Field{.doc = "copies of the model there",
-          .absent = "the service's, by the zone's share",
+    Field{.doc = "copies of the model in this zone",
+          .absent = "the zone's share of the service's replicas",
           .range = Range::at_least_one,
           .moves = "accelerators rises"});
   v("residency", s.residency,
-    Field{.doc = "region or country its data may not leave", .moves = "rule policy.residency"});
+    Field{.doc = "region or country that its data may not leave",
+          .moves = "rule policy.residency"});
   v("failover", s.failover,
-    Field{.doc = "sites of other zones that take its requests when its own is down or over its "
-                 "capacity, the first before the second",
+    Field{.doc = "sites of other zones, in order of preference, that take its requests when its "
+                 "own site is down or over capacity",
           .moves = "failover_served changes"});
   v("failover_after", s.failover_after,
-    Field{.doc = "from the loss of its site until its users are sent elsewhere",
+    Field{.doc = "time from the loss of its site until its users are sent elsewhere",
           .unit = "s",
           .absent = "1 min",
           .moves = "availability falls"});
@@ -145,35 +148,37 @@ void visit_fields(V& v, S& s) {
 template <class V, Is<Autoscale> S>
 void visit_fields(V& v, S& s) {
   v("min", s.min,
-    Field{.doc = "replicas that stand always",
+    Field{.doc = "fewest replicas that run at any time",
           .range = Range::at_least_one,
           .moves = "replicas_mean rises"});
   v("max", s.max,
-    Field{.doc = "replicas at the most",
+    Field{.doc = "most replicas that run at any time",
           .range = Range::at_least_one,
           .required = true,
           .example = "12",
           .moves = "accelerators rises"});
   v("target", s.target,
-    Field{.doc = "requests in flight that a replica is to have",
+    Field{.doc = "requests in flight per replica that the autoscaler aims for",
           .range = Range::at_least_one,
           .required = true,
           .example = "32",
           .moves = "replicas_mean falls"});
   v("period", s.period,
-    Field{.doc = "between two looks",
+    Field{.doc = "time between two decisions",
           .unit = "s",
           .range = Range::positive,
           .moves = "run rise_ttft_p99 changes"});
   v("lag", s.lag,
-    Field{.doc = "how old what it sees is", .unit = "s", .moves = "run rise_ttft_p99 changes"});
+    Field{.doc = "age of the load figures that it decides on",
+          .unit = "s",
+          .moves = "run rise_ttft_p99 changes"});
   v("hold", s.hold,
-    Field{.doc = "for so long fewer must have been wanted before any leaves",
+    Field{.doc = "how long fewer replicas must have sufficed before any is removed",
           .unit = "min",
           .moves = "run replicas_standing rises"});
   v("image", s.image,
-    Field{.doc = "until a new replica's node has its container image; then come the process, the "
-                 "weights out of `weights_tier` and the graphs",
+    Field{.doc = "time to pull the container image onto a new replica's node; after that the "
+                 "process starts, reads the weights from `weights_tier` and captures its graphs",
           .unit = "s",
           .moves = "run replicas_standing falls"});
 }
@@ -186,7 +191,7 @@ void visit_fields(V& v, S& s) {
           .example = "host",
           .moves = "kv_tier_rate changes"});
   v("capacity", s.capacity,
-    Field{.doc = "that one replica keeps",
+    Field{.doc = "capacity per replica",
           .unit = "GB",
           .range = Range::positive,
           .required = true,
@@ -197,75 +202,84 @@ void visit_fields(V& v, S& s) {
 template <class V, Is<Adapters> S>
 void visit_fields(V& v, S& s) {
   v("count", s.count,
-    Field{.doc = "that there are; each request asks for one",
+    Field{.doc = "number of adapters; each request uses one",
           .range = Range::at_least_one,
           .required = true,
           .example = "200",
           .moves = "adapter_loads rises"});
   v("rank", s.rank,
-    Field{.doc = "at most 512", .range = Range::at_least_one, .moves = "adapter_memory rises"});
+    Field{.doc = "rank of the adapters, at most 512",
+          .range = Range::at_least_one,
+          .moves = "adapter_memory rises"});
   v("slots", s.slots,
-    Field{.doc = "held at a time", .range = Range::at_least_one, .moves = "adapter_memory rises"});
+    Field{.doc = "adapters that a replica holds in memory at a time",
+          .range = Range::at_least_one,
+          .moves = "adapter_memory rises"});
   v("targets", s.targets,
-    Field{.doc = "which products have one: qkv, o, mlp", .moves = "adapter_memory changes"});
+    Field{.doc = "matrix products that get an adapter: qkv, o, mlp",
+          .moves = "adapter_memory changes"});
   v("skew", s.skew,
-    Field{.doc = "use is as 1 / place^skew; 1: assumed", .moves = "adapter_loads falls"});
+    Field{.doc = "the n-th most popular adapter is used in proportion to 1 / n^skew; 1 is assumed",
+          .moves = "adapter_loads falls"});
 }
 
 template <class V, Is<Retrieval> S>
 void visit_fields(V& v, S& s) {
   v("tier", s.tier,
-    Field{.doc = "storage tier that the index lies on",
+    Field{.doc = "storage tier that holds the index",
           .required = true,
           .example = "hot",
           .moves = "retrieval changes"});
   v("index", s.index,
-    Field{.doc = "of vectors, graph and text, as stored",
+    Field{.doc = "stored size of the index: vectors, graph and text",
           .unit = "TB",
           .range = Range::positive,
           .required = true,
           .example = "2 TB",
           .moves = "used rises"});
   v("reads", s.reads,
-    Field{.doc = "of one request, in all its hops",
+    Field{.doc = "reads per request, over all its hops",
           .range = Range::at_least_one,
           .required = true,
           .example = "40",
           .moves = "retrieval rises"});
   v("hops", s.hops,
-    Field{.doc = "rounds of reads, each of which waits for the one before: 1 of lists that are "
-                 "read at once, several of a graph that is walked",
+    Field{.doc = "rounds of reads, each of which waits for the one before: 1 for lists that are "
+                 "read at once, several for a graph that is walked",
           .range = Range::at_least_one,
           .moves = "retrieval rises"});
   v("read_size", s.read_size,
-    Field{
-        .doc = "of one read", .unit = "kB", .range = Range::positive, .moves = "retrieval rises"});
+    Field{.doc = "size of one read",
+          .unit = "kB",
+          .range = Range::positive,
+          .moves = "retrieval rises"});
   v("read_p99", s.read_p99,
-    Field{.doc = "of one read on an idle tier, 99th percentile",
+    Field{.doc = "time of one read on an idle tier, 99th percentile",
           .unit = "ms",
           .absent = "four times the tier's latency",
           .range = Range::positive,
           .moves = "retrieval_p99 rises"});
   v("tokens", s.tokens,
-    Field{.doc = "that what was found adds to the prompt", .moves = "ttft rises"});
+    Field{.doc = "tokens that the retrieved text adds to the prompt", .moves = "ttft rises"});
 }
 
 template <class V, Is<Escalation> S>
 void visit_fields(V& v, S& s) {
   v("service", s.service,
-    Field{.doc = "name of the service with the larger model; requests have its lengths there",
+    Field{.doc = "name of the service with the larger model; requests that it takes over have its "
+                 "token counts",
           .required = true,
           .example = "large",
           .moves = "answer_time changes"});
   v("share", s.share,
-    Field{.doc = "of the requests that are answered here, those that go on",
+    Field{.doc = "share of the requests answered here that are passed on to the larger model",
           .range = Range::positive_fraction,
           .required = true,
           .example = "0.2",
           .moves = "answer_time rises"});
 }
 
-// Of one replica: the model, its split and its formats.
+// Fields of one replica: the model, its split and its formats.
 template <class V, Is<Serve> S>
 void visit_replica(V& v, S& s) {
   v("model", s.model,
@@ -279,91 +293,96 @@ void visit_replica(V& v, S& s) {
     Field{.doc = "serving engine: vllm, sglang, tensorrt-llm, tgi, triton ...",
           .moves = "rule serving.engine-retired"});
   v("replicas", s.replicas,
-    Field{.doc = "copies of the model",
+    Field{.doc = "number of copies of the model",
           .absent = "as many as the objective needs",
           .range = Range::at_least_one,
           .automatic = true,
           .moves = "accelerators rises"});
   v("tp", s.tp,
-    Field{.doc = "accelerators that share one layer",
-          .absent = "the least that fits",
+    Field{.doc = "tensor-parallel degree: accelerators that share each layer",
+          .absent = "the fewest that the model fits on",
           .range = Range::at_least_one,
           .automatic = true,
           .moves = "accelerators rises"});
   v("pp", s.pp,
-    Field{.doc = "pipeline stages of a replica",
+    Field{.doc = "pipeline stages per replica",
           .range = Range::at_least_one,
           .moves = "accelerators rises"});
-  v("precision", s.precision, Field{.doc = "of the weights", .moves = "load_time changes"});
-  v("kv_precision", s.kv_precision, Field{.doc = "of the KV cache", .moves = "tpot changes"});
+  v("precision", s.precision,
+    Field{.doc = "number format of the weights", .moves = "load_time changes"});
+  v("kv_precision", s.kv_precision,
+    Field{.doc = "number format of the KV cache", .moves = "tpot changes"});
   v("max_batch", s.max_batch,
-    Field{.doc = "requests of a replica at a time",
-          .absent = "what memory holds",
+    Field{.doc = "most requests that a replica works on at a time",
+          .absent = "as many as its memory holds",
           .range = Range::at_least_one,
           .moves = "replicas_needed falls"});
   v("max_tokens", s.max_tokens,
-    Field{.doc = "longest context of a request",
-          .absent = "input and output",
-          .range = Range::at_least_one,
-          .not_yet =
-              "a context is as long as the mean request; longest ones need their distribution"});
+    Field{
+        .doc = "longest context of a request",
+        .absent = "input plus output",
+        .range = Range::at_least_one,
+        .not_yet =
+            "every context has the mean length; the longest ones need a distribution of lengths"});
 }
 
 template <class V, Is<Serve> S>
 void visit_fields(V& v, S& s) {
   visit_replica(v, s);
   v("chunked_prefill", s.chunked_prefill,
-    Field{.doc = "prompts enter in pieces", .moves = "tpot changes"});
+    Field{.doc = "prompts are computed in chunks", .moves = "tpot changes"});
   v("prefix_cache", s.prefix_cache,
-    Field{.doc = "shared prefixes are computed once", .moves = "ttft falls"});
+    Field{.doc = "prefixes that requests share are computed once", .moves = "ttft falls"});
   v("disaggregated", s.disaggregated,
-    Field{.doc = "prefill and decode on different replicas", .moves = "tpot_p99 falls"});
+    Field{.doc = "prefill and decode run on different replicas", .moves = "tpot_p99 falls"});
   v("prefill_replicas", s.prefill_replicas,
-    Field{.doc = "of them for prefill",
+    Field{.doc = "how many of the replicas do prefill",
           .absent = "computed",
           .range = Range::at_least_one,
           .moves = "accelerators changes"});
   v("draft_model", s.draft_model,
-    Field{.doc = "for speculative decoding; empty is none",
+    Field{.doc = "small model for speculative decoding; empty is none",
           .part = Part::model,
           .moves = "tpot changes"});
-  v("arrivals", s.arrivals, Field{.doc = "requests that come", .required = true});
-  v("objective", s.objective, Field{.doc = "what users were promised"});
-  v("zones", s.zones, Field{.doc = "parts of the traffic and where they are answered"});
+  v("arrivals", s.arrivals, Field{.doc = "the requests that arrive", .required = true});
+  v("objective", s.objective, Field{.doc = "latencies that users were promised"});
+  v("zones", s.zones, Field{.doc = "parts of the traffic, and the site that answers each"});
   v("request_size", s.request_size,
-    Field{.doc = "bytes that come with a request",
+    Field{.doc = "bytes that arrive with a request",
           .unit = "MB",
           .absent = "text only",
           .moves = "inbound rises"});
   v("weights_tier", s.weights_tier,
-    Field{.doc = "tier replicas load from; empty is the hot one", .moves = "load_time changes"});
+    Field{.doc = "tier that replicas load weights from; empty is the hot one",
+          .moves = "load_time changes"});
   v("router", s.router,
-    Field{.doc = "which replica gets a request: in turn, the one with the fewest requests or "
-                 "tokens, the home of the session, or the home of the prefix unless that has eight "
-                 "requests more than another",
+    Field{.doc = "how a replica is chosen for a request: in turn, the fewest requests, the fewest "
+                 "tokens, the session's home, or the prefix's home unless that has eight requests "
+                 "more than another",
           .moves = "run cache_found changes"});
   v("autoscale", s.autoscale,
-    Field{.doc = "replicas follow the load; instead of `replicas`",
-          .absent = "all replicas stand all the time"});
+    Field{.doc = "the number of replicas follows the load; instead of `replicas`",
+          .absent = "all replicas run all the time"});
   v("kv_tier", s.kv_tier,
-    Field{.doc = "where the prefix cache's blocks go that the device has no room for; a prompt "
-                 "fetches them where that is faster than to compute them again",
-          .absent = "they are computed again"});
+    Field{.doc = "where blocks of the prefix cache go when the device has no room for them; a "
+                 "prompt fetches them if that is faster than computing them again",
+          .absent = "blocks without room are computed again"});
   v("adapters", s.adapters,
-    Field{.doc = "of the model (LoRA), many on every replica", .absent = "the model as it is"});
+    Field{.doc = "LoRA adapters of the model, many on every replica",
+          .absent = "the model without adapters"});
   v("retrieval", s.retrieval,
-    Field{.doc = "an index that is read before a prompt is whole (RAG)",
-          .absent = "a prompt is whole as it comes"});
+    Field{.doc = "index that is read before a prompt is complete (RAG)", .absent = "no retrieval"});
   v("escalate", s.escalate,
-    Field{.doc = "answers that are not good enough are made anew by a larger model",
-          .absent = "what is answered here stays"});
+    Field{.doc = "answers that are not good enough are generated again by a larger model",
+          .absent = "every answer given here is final"});
   v("quality", s.quality,
-    Field{.doc = "share of this model's answers that are right, by a test that you name",
-          .absent = "not known",
+    Field{.doc = "share of this model's answers that are right, in a test that you name",
+          .absent = "unknown",
           .range = Range::positive_fraction,
           .moves = "quality rises"});
   v("quality_source", s.quality_source,
-    Field{.doc = "which test, and whose figure", .moves = "rule serving.quality-source"});
+    Field{.doc = "the test behind `quality`, and its publisher",
+          .moves = "rule serving.quality-source"});
 }
 
 }  // namespace orrery::design

@@ -1,4 +1,4 @@
-// Machines: what they are, how many, where, and whether they are bought or rented.
+// Machines: their type and number, their site, and whether they are bought or rented.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,20 @@ namespace orrery::design {
 
 enum class Partition { slurm, kubernetes };
 
-// A node that the catalog lacks, or changes to the one that `node` names: only what is given
-// counts.
+// A node that the catalog lacks, or changes to the one that `node` names: only given fields apply.
 struct CustomNode {
   std::optional<std::string> accelerator;  // catalog id
   std::optional<int> accelerators;         // 0 is a CPU server
   std::optional<int> accelerators_per_host;
   std::optional<std::string> scale_up;  // catalog id of a link between accelerators
-  std::optional<int> scale_up_links;    // of one accelerator
+  std::optional<int> scale_up_links;    // links per accelerator
   std::optional<int> sockets;
-  std::optional<int> cores;  // of one host, all sockets
+  std::optional<int> cores;  // per host, all sockets
   std::optional<Bytes> memory;
-  std::optional<BytesPerSecond> memory_bandwidth;  // of one host, all sockets
-  std::optional<FlopsPerSecond> matrix_rate;       // of its cores in bf16, all sockets
+  std::optional<BytesPerSecond> memory_bandwidth;  // per host, all sockets
+  std::optional<FlopsPerSecond> matrix_rate;       // bf16 rate of one host's cores, all sockets
   std::optional<int> compute_nics;
-  std::optional<BytesPerSecond> nic_rate;  // each, per direction
+  std::optional<BytesPerSecond> nic_rate;  // per NIC and direction
   std::optional<int> storage_nics;
   std::optional<BytesPerSecond> storage_nic_rate;
   std::optional<Bytes> local_nvme;
@@ -44,52 +43,54 @@ struct Rent {
   catalog::Contract contract = catalog::Contract::on_demand;
   std::optional<Seconds> term;  // of a reservation
   std::optional<UsdPerSecond>
-      price;  // for one accelerator (one node where it has none); none: the table's
-  std::optional<double> discount;      // of a reservation, off the on-demand price
-  std::optional<double> interruption;  // of spot: fraction of nodes taken back in a month
+      price;  // per accelerator, or per node if it has none; none: the table's price
+  std::optional<double> discount;      // of a reservation, relative to the on-demand price
+  std::optional<double> interruption;  // share of spot nodes taken back per month
 
   bool operator==(const Rent&) const = default;
 };
 
 struct MigSlices {
   std::string profile;  // "1g.18gb"
-  int count = 0;        // on each accelerator
+  int count = 0;        // per accelerator
 
   bool operator==(const MigSlices&) const = default;
 };
 
-// What fails, how often, how long repair takes. None: the failure layer's published defaults.
+// What fails, how often, and how long a repair takes. None: the failure layer's published defaults.
 struct Failures {
-  std::optional<Seconds> node_mtbf;    // between interruptions of a run, by one node's share
-  std::optional<int> observed;         // failures that it was taken from
-  std::optional<double> lemon_share;   // of nodes that fail far more often
-  std::optional<double> lemon_factor;  // by how much
+  // mean time between interruptions of a run caused by one node
+  std::optional<Seconds> node_mtbf;
+  std::optional<int> observed;         // number of failures that node_mtbf was counted from
+  std::optional<double> lemon_share;   // share of nodes that fail far more often
+  std::optional<double> lemon_factor;  // how many times more often
   std::optional<Seconds> repair;
-  std::optional<double> shape;        // of a node's Weibull time between failures; 1: exponential
-  std::optional<Seconds> link_mtbf;   // of one port of a node on the compute network
-  std::optional<Seconds> storm_mtbf;  // of one port, until its NIC pauses the network for good
-  std::optional<Seconds> leaf_mtbf;   // of a leaf switch, which takes the nodes under it
-  std::optional<Seconds> pdu_mtbf;    // of a power unit, which takes its racks
+  // Weibull shape of a node's time between failures; 1: exponential
+  std::optional<double> shape;
+  std::optional<Seconds> link_mtbf;   // per port of a node on the compute network
+  std::optional<Seconds> storm_mtbf;  // per port, until its NIC pauses the network for good
+  std::optional<Seconds> leaf_mtbf;   // per leaf switch; its failure takes down the nodes under it
+  std::optional<Seconds> pdu_mtbf;    // per power unit; its failure takes down its racks
   std::optional<int> racks_per_pdu;
-  std::optional<double> straggler_share;     // of nodes that run slow
-  std::optional<double> straggler_slowdown;  // of such a node: 0.1 is 10 % slower
+  std::optional<double> straggler_share;     // share of nodes that run slowly
+  std::optional<double> straggler_slowdown;  // slowdown of such a node: 0.1 is 10 % slower
 
   bool operator==(const Failures&) const = default;
 };
 
 struct Fleet {
   std::string name;
-  std::string node;  // catalog id; empty where `custom` describes it whole
+  std::string node;  // catalog id; empty if `custom` describes all of the node
   std::optional<CustomNode> custom;
   int count = 0;                   // nodes in service
-  int spares = 0;                  // further nodes that stand by
+  int spares = 0;                  // nodes beyond `count` that are kept as spares
   std::string site;                // empty: the first site
   std::optional<Rent> rent;        // none: owned
   std::optional<Watts> power_cap;  // per accelerator
   std::vector<MigSlices> mig;
   Partition partition = Partition::slurm;
   std::optional<int> nodes_per_rack;  // none: as many as the rack's power and height allow
-  std::optional<Watts> pdu_rating;    // of the power unit that its racks hang on
+  std::optional<Watts> pdu_rating;    // rating of the power unit that feeds its racks
   Failures failures;
 
   bool operator==(const Fleet&) const = default;

@@ -23,28 +23,28 @@ constexpr GoalMetric kMetrics[] = {
     {"mfu", kNumber, "", "model FLOP utilisation of the first training run"},
     {"availability", kNumber, "", "share of time that services are up"},
     {"pue", kNumber, "", "power usage effectiveness, of the worst site"},
-    {"step_time", kTime, "s", "of the first training run"},
-    {"train_time", kTime, "d", "from start to end of the first training run, losses included"},
-    {"tokens_per_s", kRate, "/s", "tokens trained in a second, all accelerators"},
-    {"checkpoint_stall", kTime, "s", "training waits for one save"},
-    {"recovery", kTime, "min", "from a fault to useful work again"},
+    {"step_time", kTime, "s", "step time of the first training run"},
+    {"train_time", kTime, "d", "wall time of the first training run, losses included"},
+    {"tokens_per_s", kRate, "/s", "tokens trained per second, on all accelerators"},
+    {"checkpoint_stall", kTime, "s", "time that training waits for one save"},
+    {"recovery", kTime, "min", "time from a fault to useful work"},
     {"ttft_p99", kTime, "ms", "worst service: time to first token"},
     {"tpot_p99", kTime, "ms", "worst service: time per output token"},
     {"task_p99", kTime, "s", "worst service: whole tasks of its agents"},
-    {"quality", kNumber, "", "share of right answers, worst service that says one"},
+    {"quality", kNumber, "", "share of right answers, worst service that gives one"},
     {"queue_wait", kTime, "h", "mean wait of a job"},
     {"power", kPower, "MW", "draw of all sites at nameplate, IT and facility"},
-    {"rack_power", kPower, "kW", "of the fullest rack"},
-    {"energy", DimensionOf<Joules>::value, "MWh", "of a year"},
-    {"carbon", DimensionOf<GramsCo2>::value, "t", "of a year"},
+    {"rack_power", kPower, "kW", "power of the fullest rack"},
+    {"energy", DimensionOf<Joules>::value, "MWh", "energy per year"},
+    {"carbon", DimensionOf<GramsCo2>::value, "t", "carbon per year"},
     {"cost", kMoneyRate, "MUSD/y", "all costs, averaged over the horizon"},
-    {"capex", kMoney, "MUSD", "what is bought"},
-    {"opex", kMoneyRate, "MUSD/y", "what is paid while it runs"},
-    {"cost_per_run", kMoney, "kUSD", "of the first training run"},
-    {"cost_per_gpu_hour", kMoneyRate, "USD/h", "of a useful accelerator hour"},
-    {"cost_per_mtoken", kMoney, "USD", "of a million tokens served, worst service"},
-    {"freshness", kTime, "d", "from an event to a model that serves, at worst"},
-    {"lead_time", kTime, "week", "until the last part is there"},
+    {"capex", kMoney, "MUSD", "purchase price of all that is bought"},
+    {"opex", kMoneyRate, "MUSD/y", "yearly running cost"},
+    {"cost_per_run", kMoney, "kUSD", "cost of the first training run"},
+    {"cost_per_gpu_hour", kMoneyRate, "USD/h", "cost per useful accelerator-hour"},
+    {"cost_per_mtoken", kMoney, "USD", "cost per million tokens served, worst service"},
+    {"freshness", kTime, "d", "longest time from an event to a serving model trained on it"},
+    {"lead_time", kTime, "week", "time until the last part is delivered"},
 };
 
 struct Parts {
@@ -92,7 +92,7 @@ const GoalMetric* find_goal_metric(std::string_view name) {
 std::expected<Goal, GoalFault> parse_goal(std::string_view text) {
   const auto parts = split_goal(text);
   if (!parts) {
-    return std::unexpected(GoalFault{"goal.syntax", "`" + std::string(text) + "` is no goal",
+    return std::unexpected(GoalFault{"goal.syntax", "`" + std::string(text) + "` is not a goal",
                                      "write a metric, one of < <= >= >, and a bound: goodput >= "
                                      "0.90"});
   }
@@ -114,8 +114,8 @@ std::expected<Goal, GoalFault> parse_goal(std::string_view text) {
   const auto bound = parse_any_quantity(parts->bound);
   if (!bound || bound->dimension != metric->dimension) {
     return std::unexpected(GoalFault{
-        "goal.unit", "`" + std::string(parts->bound) + "` is no bound for `" + goal.metric + "`",
-        "give it a unit such as " + std::string(metric->unit)});
+        "goal.unit", "`" + std::string(parts->bound) + "` is not a bound for `" + goal.metric + "`",
+        "write it with a unit such as " + std::string(metric->unit)});
   }
   goal.bound = bound->base_units;
   return goal;
@@ -123,7 +123,7 @@ std::expected<Goal, GoalFault> parse_goal(std::string_view text) {
 
 namespace {
 
-// Money is said by the hour or by the year, as its metric is.
+// Writes a bound on money per hour or per year, like its metric.
 std::string bound_text(const Goal& goal) {
   if (goal.dimension == kNumber) return shortest(goal.bound);
   const GoalMetric* metric = find_goal_metric(goal.metric);

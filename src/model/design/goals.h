@@ -13,11 +13,11 @@ namespace orrery::design {
 struct GoalMetric {
   std::string_view name;
   Dimension dimension;    // all zero: a plain number or a share
-  std::string_view unit;  // to suggest; empty for a plain number
+  std::string_view unit;  // unit to suggest; empty for a plain number
   std::string_view doc;
 };
 
-// A metric is added here and computed in plan/.
+// To add a metric, add it here and compute it in plan/.
 std::span<const GoalMetric> goal_metrics();
 const GoalMetric* find_goal_metric(std::string_view name);
 

@@ -1,8 +1,8 @@
 // Positions in the lists of a design: its fleets, storage tiers, sites and workloads.
 //
-// A machine keeps its lists in the design's order, so one index opens the design's entry and what
-// the machine made of it. Tiers that only the machine has (drives in the nodes that the design does
-// not list) come after the design's.
+// A machine keeps its lists in the design's order, so one index is valid for the design's entry and
+// for the machine's counterpart. Tiers that only the machine has (drives in the nodes that the
+// design does not list) come after the design's.
 #pragma once
 
 #include "core/base/index.h"

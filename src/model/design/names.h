@@ -1,6 +1,6 @@
-// The words of the design file for the closed sets that are its own, in one table a set
-// (base/words.h): reader, writer, schema and reports use the same ones. The sets that it shares
-// with the layers stand in catalog/vocabulary.h.
+// The words of the design file for the enums that only it uses, one table per enum (base/words.h):
+// reader, writer, schema and reports all use them. The words that it shares with the layers are in
+// catalog/vocabulary.h.
 #pragma once
 
 #include "core/base/words.h"

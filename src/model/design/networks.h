@@ -1,6 +1,6 @@
 // The three networks of a site (compute, storage, management), and the lines between sites.
 //
-// What is described once is built in every site, for the machines that stand there.
+// Each network is described once and built in every site, for the machines of that site.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace orrery::design {
 
-// The networks a file can ask for, by the names they go by. Some are a generator's network with
-// its parameters set: topology_terms says which.
+// The networks that a file can ask for, by their usual names. Some are another generator's network
+// with certain parameters: topology_terms says which.
 enum class NamedTopology {
   none,
   rail_fat_tree,
@@ -26,30 +26,32 @@ enum class NamedTopology {
   nvl72
 };
 
-// What the generator of fabric/ is told of a named network.
+// The parameters of the generator in fabric/ for a named network.
 struct TopologyTerms {
   catalog::TopologyKind kind = catalog::TopologyKind::fat_tree;
   int tiers = 0;   // 0: as many as are needed
-  int planes = 1;  // at least
+  int planes = 1;  // at least this many
 };
 TopologyTerms topology_terms(NamedTopology name);
 
-// What a network can be declared to speak; collectives know more kinds (NetworkKind).
+// The protocols that a network can declare; collectives know more kinds (NetworkKind).
 enum class Protocol { infiniband, roce, ethernet, ultra_ethernet };
 
-// What a lossless Ethernet needs to be safe. Undeclared is not the same as false: the review asks.
+// What a lossless Ethernet needs to be safe. Undeclared is not the same as false: for an undeclared
+// item the review asks.
 struct RoceChecklist {
-  std::optional<bool> pfc;              // priority flow control on the RDMA class only
-  std::optional<bool> ecn;              // marking below the PFC threshold
-  std::optional<bool> dedicated_queue;  // RDMA has a queue of its own, CNPs a strict one
+  std::optional<bool> pfc;              // priority flow control, for the RDMA class only
+  std::optional<bool> ecn;              // ECN marking below the PFC threshold
+  std::optional<bool> dedicated_queue;  // RDMA has its own queue; CNPs have strict priority
   std::optional<bool> hash_spread;      // entropy in the hash (more queue pairs, or spraying)
   std::optional<bool> pfc_watchdog;
   std::optional<bool> headroom_checked;  // buffer headroom for cable length and rate
-  std::optional<Bytes> ecn_kmin;         // of an egress queue: marking begins
-  std::optional<Bytes> ecn_kmax;         // and marks all above
-  std::optional<double> ecn_pmax;        // of the packets at kmax
-  std::optional<Bytes> xoff;             // of what came by one port: it is paused
-  std::optional<Seconds> watchdog_time;  // of a pause without a break, until the watchdog acts
+  std::optional<Bytes> ecn_kmin;         // egress queue at which marking begins
+  std::optional<Bytes> ecn_kmax;         // egress queue above which every packet is marked
+  std::optional<double> ecn_pmax;        // share of packets marked at kmax
+  std::optional<Bytes> xoff;             // buffered bytes per ingress port at which it is paused
+  // length of an unbroken pause after which the watchdog acts
+  std::optional<Seconds> watchdog_time;
 
   bool operator==(const RoceChecklist&) const = default;
 };
@@ -59,20 +61,20 @@ struct Network {
   std::string switch_part;  // catalog id; `switch` in the file
   std::string nic;          // catalog id; empty: the node's own
   std::string link;         // optic or cable between switches; empty: chosen by rate and reach
-  std::string node_link;    // optic or cable at the node; empty: as `link`
+  std::string node_link;    // optic or cable at the node; empty: chosen like `link`
   catalog::RoutingKind routing = catalog::RoutingKind::ecmp;
-  std::optional<Protocol> protocol;  // none: what the switch speaks
-  double oversubscription = 1;       // down over up bandwidth at the leaf
+  std::optional<Protocol> protocol;  // none: the switch's protocol
+  double oversubscription = 1;       // bandwidth down over bandwidth up, at the leaf
   std::optional<int> rails;          // none: the host's NICs on this network
   int planes = 1;
-  bool sharp = false;   // reduction in the switches
+  bool sharp = false;   // reduction in the switches (SHARP)
   int queue_pairs = 1;  // per connection
   RoceChecklist roce;
   bool converged = false;       // storage only: its traffic runs over the compute network
-  std::vector<int> dimensions;  // of a torus
-  std::optional<int> groups;    // of a dragonfly
+  std::vector<int> dimensions;  // of a torus: nodes along each dimension
+  std::optional<int> groups;    // number of dragonfly groups
   std::optional<int> ports_per_node;
-  std::optional<BytesPerSecond> port_rate;  // of one of them
+  std::optional<BytesPerSecond> port_rate;  // rate of one port
   bool encrypted = false;
 
   bool operator==(const Network&) const = default;

@@ -18,7 +18,7 @@ void add_aliases(std::vector<std::string>& ids, const Rows& rows) {
   for (const auto& row : rows) ids.insert(ids.end(), row.aliases.begin(), row.aliases.end());
 }
 
-// The member states that the catalog has regions of.
+// The EU member states that have a region in the catalog.
 constexpr std::string_view kEuropeanUnion[] = {"fra", "deu", "swe", "irl", "pol",
                                                "nld", "esp", "ita", "fin"};
 

@@ -1,9 +1,8 @@
-// The life of data: the stages from where it comes in to the model that is served, and what each
-// waits for.
+// The life of data: stages from ingest to the served model, and what each stage waits for.
 //
 // Stages that compute are workloads of the design; stages that move bytes say from which tier to
-// which. A stage of a cycle starts when all that it waits for has ended and the cycle before it has
-// left the stage.
+// which. A stage of a cycle starts when everything that it waits for has ended and the previous
+// cycle has left the stage.
 #pragma once
 
 #include <optional>
@@ -17,19 +16,20 @@ namespace orrery::design {
 
 enum class DataStage { ingest, prepare, train, validate, enrol, deploy, serve, archive };
 
-// The word that stands for the cycle's beginning among what a stage waits for.
+// The word for the start of the cycle in the list of what a stage waits for.
 inline constexpr std::string_view kCycleBegins = "begin";
 
 struct Stage {
   DataStage stage = DataStage::ingest;
   std::string name;      // empty: the kind's word
-  std::string workload;  // that it is; empty: it moves bytes
+  std::string workload;  // workload that does the stage's work; empty: it moves bytes
   std::string from;      // tiers
   std::string to;
-  std::optional<Bytes> size;           // moved in a cycle
-  std::optional<BytesPerSecond> rate;  // of the line from outside, or the most that it may take
-  std::optional<Seconds> keep;         // how long the target holds what came
-  std::vector<std::string> after;      // stages above it; empty: the one above it
+  std::optional<Bytes> size;  // bytes moved per cycle
+  // rate of the line from outside, or the most that a copy may take
+  std::optional<BytesPerSecond> rate;
+  std::optional<Seconds> keep;     // how long the target keeps the data
+  std::vector<std::string> after;  // earlier stages; empty: the one above
 
   std::string_view label() const;  // the name, or the kind's word
 
@@ -43,7 +43,7 @@ struct Pipeline {
   bool operator==(const Pipeline&) const = default;
 };
 
-// What a kind of stage is made of.
+// Returns true for a kind of stage that computes.
 constexpr bool computes(DataStage kind) {
   return kind == DataStage::prepare || kind == DataStage::train || kind == DataStage::validate;
 }

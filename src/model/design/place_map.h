@@ -1,9 +1,9 @@
-// Where each value of a design stands in its file.
+// The place of each value of a design in its file.
 //
-// Values stay plain (site.power is Watts), so that the planner and the search can build and change
-// a Design without wrappers; the places are kept beside them, by path: "fleet[0].count",
+// Values stay plain (site.power is Watts), so the planner and the search can build and change a
+// Design without wrappers; the places are kept beside them, by path: "fleet[0].count",
 // "workloads[1].serve.objective.ttft_p99", "fabric.compute.switch". Two designs that say the same
-// in other places of a file are equal.
+// at different places of a file are equal.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace orrery::design {
 
-// Counts from 1, in characters of the text.
+// Line and column, counted from 1, in characters of the text.
 struct Mark {
   int line = 1;
   int column = 1;
@@ -23,9 +23,10 @@ struct Mark {
 class PlaceMap {
  public:
   void set(std::string path, Mark mark) { marks_[std::move(path)] = mark; }
-  // Whether the file gave this value; false means it is a default.
+  // Returns true if the file gave this value; false if it is a default.
   bool given(std::string_view path) const { return marks_.find(path) != marks_.end(); }
-  // The mark of the value or, where it is a default, of the nearest thing around it that was given.
+  // Returns the mark of the value or, for a default, of the nearest section around it that was
+  // given.
   Mark find(std::string_view path) const;
 
   bool operator==(const PlaceMap&) const { return true; }

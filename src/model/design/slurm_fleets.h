@@ -1,4 +1,4 @@
-// Which fleets Slurm runs: all, none, or those that say so where both schedulers do.
+// Which fleets Slurm runs: all, none, or, if both schedulers run, the fleets that say so.
 #pragma once
 
 #include "model/design/design.h"

@@ -10,7 +10,7 @@ constexpr int kDigits = 2;
 }  // namespace
 
 std::string rounded_up(double base_units, const Dimension& dimension) {
-  // Half a digit's worth more until the rounded text is not below.
+  // Rounding may end below the amount: adds half a digit's worth until it does not.
   for (const double factor : {1.0, 1.05, 1.1}) {
     std::string text = quantity_to_brief(base_units * factor, dimension, kDigits);
     const auto read = parse_any_quantity(text);

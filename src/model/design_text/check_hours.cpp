@@ -44,8 +44,8 @@ class HoursCheck {
     const auto text = catalog::named_file(read_file_, name);
     if (!text) {
       return complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", name),
-                             "no files are at hand in this place",
-                             "leave `hours` out: the region's means of a year stand in"});
+                             "files cannot be read from here",
+                             "leave `hours` out: the region's yearly means are used instead"});
     }
     auto hours = *text ? catalog::read_site_hours(**text, name)
                        : Result<catalog::SiteHours>(std::unexpected(text->error()));
@@ -62,15 +62,17 @@ class HoursCheck {
   void said_once(const design::Site& site, const std::string& path) {
     const catalog::SiteHours* hours = design::find_hours(d_, site);
     if (!site.pue || hours == nullptr || (hours->pue.empty() && hours->dry_c.empty())) return;
-    complain(path, {"design.hours-file", "the site has a `pue`, and its hours say it by the hour",
-                    "one of them would not act", "leave out `pue`, or that column of the file"});
+    complain(path,
+             {"design.hours-file", "the site gives a `pue`, and its hours give one per hour",
+              "one of them would have no effect", "leave out `pue`, or that column of the file"});
   }
 
   void plant(const design::Site& site, const std::string& path) {
     const auto needs_outages = [&](bool given, const char* key) {
       if (!given || site.outage_mtbf) return;
-      complain(path + key, {"design.outage", "the utility of this site never fails",
-                            "nothing would be carried", "add `outage_mtbf`, or leave this out"});
+      complain(path + key,
+               {"design.outage", "the utility of this site never fails",
+                "there would be no outage to cover", "add `outage_mtbf`, or leave this out"});
     };
     needs_outages(site.outage.has_value(), ".outage");
     needs_outages(site.battery.has_value(), ".battery");
@@ -78,23 +80,25 @@ class HoursCheck {
     if (!site.cooling_design) return;
     if (*site.cooling_design < -40 || *site.cooling_design >= 55) {
       complain(path + ".cooling_design",
-               {"design.range", "the dry bulb a plant is sized for is -40 C to 55 C",
-                "it rejects heat at 55 C", "write the hottest day of a usual year"});
+               {"design.range",
+                "the dry-bulb temperature that a plant is sized for must be -40 C to 55 C",
+                "the plant rejects its heat at 55 C",
+                "write the temperature of the hottest day in a usual year"});
     }
     const catalog::SiteHours* hours = design::find_hours(d_, site);
     const bool has_weather = hours != nullptr && !hours->dry_c.empty();
-    const bool is_unread = hours == nullptr && !site.hours.empty();  // which has been said
+    const bool is_unread = hours == nullptr && !site.hours.empty();  // reported already
     if (has_weather || is_unread) return;
-    complain(path + ".cooling_design",
-             {"design.weather", "the site has no hours with dry_bulb_c",
-              "nobody knows when it is hotter", "name a CSV of them in the site's `hours`"});
+    complain(path + ".cooling_design", {"design.weather", "the site has no hours with dry_bulb_c",
+                                        "the hours that are hotter than this are not known",
+                                        "name a CSV with that column in the site's `hours`"});
   }
 
   void can_wait(const design::Workload& w, const std::string& path) {
     const auto fleet = w.terms.fleet.empty()
                            ? d_.fleet.begin()
                            : std::ranges::find(d_.fleet, w.terms.fleet, &design::Fleet::name);
-    if (fleet == d_.fleet.end()) return;  // which has been said
+    if (fleet == d_.fleet.end()) return;  // reported already
     const design::Site* site = design::find_site(d_, fleet->site);
     if (site == nullptr) return;
     const catalog::SiteHours* hours = design::find_hours(d_, *site);
@@ -102,8 +106,8 @@ class HoursCheck {
     if (hours == nullptr && !site->hours.empty()) return;  // it could not be read
     complain(path, {"design.clean-hours",
                     fmt::format("site `{}` has no hours with carbon_g_per_kwh", site->name),
-                    "nobody knows which of its hours are clean",
-                    "name a CSV of them in the site's `hours`"});
+                    "the clean hours of the site are not known",
+                    "name a CSV with that column in the site's `hours`"});
   }
 
   design::Design& d_;

@@ -13,13 +13,14 @@ void check_roce(const design::RoceChecklist& roce, const std::string& path,
                     {"design.range",
                      fmt::format("`ecn_kmin` of {} is not below `ecn_kmax` of {}",
                                  brief(*roce.ecn_kmin), brief(*roce.ecn_kmax)),
-                     "marking grows from the one to the other", "write a smaller ecn_kmin"});
+                     "the share of marked packets grows from `ecn_kmin` to `ecn_kmax`",
+                     "write a smaller ecn_kmin"});
   }
   if (roce.watchdog_time && !roce.pfc_watchdog.value_or(false)) {
-    values.complain(
-        places.find(path + ".watchdog_time"),
-        {"design.watchdog", "there is no `pfc_watchdog`", "nobody would wait for so long",
-         "add `pfc_watchdog: true`, or leave this out"});
+    values.complain(places.find(path + ".watchdog_time"),
+                    {"design.watchdog", "there is no `pfc_watchdog`",
+                     "without a watchdog its time has no effect",
+                     "add `pfc_watchdog: true`, or leave this out"});
   }
 }
 

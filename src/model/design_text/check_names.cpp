@@ -17,12 +17,12 @@
 namespace orrery::design_text {
 namespace {
 
-// Of a Reed-Solomon code over bytes.
+// Most shards of a Reed-Solomon code over bytes.
 constexpr int kMostShards = 255;
 
 ValueReader::Fault no_files(const std::string& name, const char* way_out) {
   return {"design.no-files", fmt::format("`{}` cannot be read here", name),
-          "no files are at hand in this place", way_out};
+          "files cannot be read from here", way_out};
 }
 
 class NameCheck {
@@ -32,7 +32,7 @@ class NameCheck {
     for (const design::Site& s : d_.sites) sites_.push_back(s.name);
     for (const design::Fleet& f : d_.fleet) fleets_.push_back(f.name);
     for (const design::StorageTier& t : d_.storage) tiers_.emplace_back(t.label());
-    // Every node has its own drives, whether or not a tier describes them.
+    // Every node has drives of its own, even if no tier describes them.
     tiers_.emplace_back(word_of(design::Tier::node_nvme));
   }
 
@@ -51,9 +51,9 @@ class NameCheck {
       partition(d_.scheduler.partitions[i], at("scheduler.partitions", i));
     }
     if (!d_.scheduler.fair_share && d_.places.given("scheduler.fair_share_by")) {
-      complain("scheduler.fair_share_by",
-               {"design.fair-share", "`fair_share` is off", "past use moves nobody, by any formula",
-                "add `fair_share: true`, or leave this out"});
+      complain("scheduler.fair_share_by", {"design.fair-share", "`fair_share` is off",
+                                           "without fair share its formula has no effect",
+                                           "add `fair_share: true`, or leave this out"});
     }
     unique("scheduler.qos", d_.scheduler.qos, &design::Qos::name, "QOS");
     for (std::size_t i = 0; i < d_.scheduler.qos.size(); ++i) {
@@ -82,11 +82,11 @@ class NameCheck {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string label(std::invoke(name, all[i]));
       const auto [first, fresh] = seen.emplace(label, i);
-      // An empty name was missing, which has been said.
+      // An empty name was missing and is reported already.
       if (fresh || label.empty()) continue;
       complain(at(list, i) + ".name",
                {"design.duplicate-name", fmt::format("two entries are the {} `{}`", noun, label),
-                "others refer to it by that name", "give each a `name` of its own"});
+                "other entries refer to it by this name", "give each entry its own `name`"});
     }
   }
 
@@ -98,10 +98,10 @@ class NameCheck {
                     fmt::format("this file has no {} `{}`", noun, name),
                     {},
                     close ? fmt::format("did you mean `{}`?", *close)
-                          : std::string("add it, or name one of those there are")});
+                          : std::string("add it, or use an existing name")});
   }
 
-  // None: Slurm's first, where it has one.
+  // Returns the partition's fleet; if it names none, Slurm's first, if there is one.
   const design::Fleet* fleet_of(const design::SchedulerPartition& p) const {
     const auto found = std::ranges::find_if(d_.fleet, [&](const design::Fleet& f) {
       return p.fleet.empty() ? design::is_slurms(d_, f) : f.name == p.fleet;
@@ -112,19 +112,22 @@ class NameCheck {
   void partition(const design::SchedulerPartition& p, const std::string& path) {
     one_of(p.fleet, fleets_, path + ".fleet", "fleet");
     const design::Fleet* own = fleet_of(p);
-    if (own == nullptr && !p.fleet.empty()) return;  // which has been said
+    if (own == nullptr && !p.fleet.empty()) return;  // reported already
     if (own == nullptr || !design::is_slurms(d_, *own)) {
       return complain(
-          path, {"design.partition", "a partition is Slurm's, and its fleet is run by Kubernetes",
-                 "Kubernetes would not hold it", "use `quotas`, or a fleet of its own"});
+          path,
+          {"design.partition", "partitions exist only in Slurm, and Kubernetes runs this fleet",
+           "Kubernetes has no such limit", "use `quotas`, or put the nodes into a separate fleet"});
     }
     if (p.name != own->name && std::ranges::find(fleets_, p.name) != fleets_.end()) {
       complain(path + ".name",
                {"design.partition", fmt::format("`{}` is the name of another fleet", p.name),
-                "a fleet without partitions is one under its own name", "choose another"});
+                "a fleet without partitions becomes a partition with its own name",
+                "choose another name"});
     }
     if (!p.nodes) return;
-    // Those with a number lie apart, in the order of the file.
+    // Partitions with a number of nodes do not overlap; they follow each other in the order of the
+    // file.
     int taken = 0;
     for (const design::SchedulerPartition& other : d_.scheduler.partitions) {
       if (other.nodes && fleet_of(other) == own) taken += *other.nodes;
@@ -133,9 +136,9 @@ class NameCheck {
     if (taken <= own->count) return;
     complain(path + ".nodes",
              {"design.partition",
-              fmt::format("partition `{}` wants {} nodes of fleet `{}`, {} are left", p.name,
-                          *p.nodes, own->name, std::max(0, own->count - taken + *p.nodes)),
-              "partitions with `nodes` lie apart, one after the other",
+              fmt::format("partition `{}` asks for {} nodes of fleet `{}`, but only {} are left",
+                          p.name, *p.nodes, own->name, std::max(0, own->count - taken + *p.nodes)),
+              "partitions with `nodes` do not overlap",
               "lower `nodes`, or leave it out to share the whole fleet"});
   }
 
@@ -157,11 +160,12 @@ class NameCheck {
     const std::string& fleet =
         w.terms.fleet.empty() && !fleets_.empty() ? fleets_[0] : w.terms.fleet;
     if (own == nullptr || own->name == fleet) return;
-    complain(path, {"design.partition",
-                    fmt::format("partition `{}` has nodes of fleet `{}`, the workload runs on `{}`",
-                                found->name, own->name, fleet),
-                    {},
-                    "name a partition of its fleet, or another fleet"});
+    complain(path,
+             {"design.partition",
+              fmt::format("partition `{}` has nodes of fleet `{}`, but the workload runs on `{}`",
+                          found->name, own->name, fleet),
+              {},
+              "name a partition of its fleet, or choose another fleet"});
   }
 
   std::vector<std::string> qos_names() const {
@@ -172,19 +176,20 @@ class NameCheck {
 
   void qos(const design::Qos& q, const std::string& path) {
     if (d_.scheduler.kind == design::SchedulerKind::kubernetes) {
-      complain(path, {"design.qos", "a QOS is Slurm's, and the scheduler is Kubernetes",
-                      "Kubernetes would not hold it", "use `priority` and `quotas`"});
+      complain(path, {"design.qos", "a QOS exists only in Slurm, and the scheduler is Kubernetes",
+                      "Kubernetes has no such limits", "use `priority` and `quotas`"});
     }
     for (const std::string& other : q.preempts) {
       one_of(other, qos_names(), path + ".preempts", "QOS");
     }
     if (!q.preempts.empty() && d_.scheduler.preemption == design::Preemption::none) {
-      complain(path + ".preempts", {"design.qos", "`preempts` while `preemption` is none",
-                                    "nobody would be stopped", "set `preemption: requeue`"});
+      complain(path + ".preempts",
+               {"design.qos", "`preempts` needs preemption, but `preemption` is none",
+                "no job would be preempted", "set `preemption: requeue`"});
     }
   }
 
-  // A run or a service that is ended at its limit and queued again is not modelled.
+  // A training run or a service that is ended at its limit and queued again is not modelled.
   void qos_of(const design::Workload& w, const std::string& path) {
     const std::string& name = w.terms.qos;
     if (name.empty()) return;
@@ -203,7 +208,7 @@ class NameCheck {
                           std::holds_alternative<design::Batch>(w.task);
     if (found->time_limit && !is_ended) {
       complain(path, {"design.qos", fmt::format("the QOS `{}` ends jobs at its time limit", name),
-                      "a training run or a service that is cut and queued again is not modelled",
+                      "a training run or a service that is ended and queued again is not modelled",
                       "give it a QOS without `time_limit`"});
     }
   }
@@ -213,10 +218,10 @@ class NameCheck {
     if (name.empty() || priced || std::ranges::binary_search(known, name)) return;
     const auto close = nearest(name, known);
     complain(path, {"design.unknown-part",
-                    fmt::format("the catalog has no prices of provider `{}`", name),
-                    "so it cannot say what this costs",
+                    fmt::format("the catalog has no prices for provider `{}`", name),
+                    "without them the cost cannot be computed",
                     close ? fmt::format("did you mean `{}`? Otherwise give `price`", *close)
-                          : std::string("give `price` beside it")});
+                          : std::string("give `price` as well")});
   }
 
   void fleet(const design::Fleet& f, const std::string& path) {
@@ -224,7 +229,7 @@ class NameCheck {
     if (f.rent) provider(f.rent->provider, f.rent->price.has_value(), path + ".rent.provider");
     const bool described = f.custom && f.custom->accelerators &&
                            (f.custom->accelerator || *f.custom->accelerators == 0);
-    // A node that was given and refused has been spoken of.
+    // A node that was given but refused is reported already.
     if (f.node.empty() && !described && !d_.places.given(path + ".node")) {
       complain(path, {"design.missing", "this entry of `fleet` lacks `node`",
                       "a node comes from the catalog, or `custom` gives its accelerators",
@@ -238,33 +243,34 @@ class NameCheck {
     if (f.failures.shape) lifetime(*f.failures.shape, path + ".failures.shape");
   }
 
-  // Published lives of nodes and their parts lie between 0.4 and 2; far beyond, all nodes would
+  // Published Weibull shapes of nodes and parts are between 0.4 and 2; far outside, all nodes would
   // fail at once or in the first second.
   void lifetime(double shape, const std::string& path) {
     constexpr double kLeast = 0.3;
     constexpr double kMost = 5;
     if (shape >= kLeast && shape <= kMost) return;
-    complain(path, {"design.range", fmt::format("a shape of {} is no node's", shape),
-                    "lives of nodes that were published have shapes from 0.4 to 2",
-                    fmt::format("write one from {} to {}; 1 is a constant rate", kLeast, kMost)});
+    complain(path,
+             {"design.range", fmt::format("no node has a shape of {}", shape),
+              "published shapes of nodes are between 0.4 and 2",
+              fmt::format("write a shape from {} to {}; 1 is a constant rate", kLeast, kMost)});
   }
 
   void links(const design::Fleet& f, const std::string& path) {
     const bool named = f.custom->scale_up.has_value();
     if (f.custom->scale_up_links && !named) {
       complain(path + ".scale_up_links",
-               {"design.missing", "`scale_up_links` counts links that `scale_up` does not name",
-                "the accelerator's own link is as the catalog has it",
+               {"design.missing", "`scale_up_links` has no effect without `scale_up`",
+                "the accelerator's own link is as in the catalog",
                 "add `scale_up: ualink-200`, or leave it out"});
     }
     if (named && resolve_node(f, v_.catalog()).part.accelerators == 0) {
       complain(path + ".scale_up",
                {"design.range", "`scale_up` joins accelerators, and this node has none",
-                "nothing would follow from it", "leave it out"});
+                "it would have no effect", "leave it out"});
     }
   }
 
-  // What a node draws on average is no more than what its supplies are made for.
+  // Checks that a node's mean draw is at most what its power supplies can deliver.
   void power(const design::Fleet& f, const std::string& path) {
     const catalog::Node node = design::resolve_node(f, v_.catalog()).part;
     if (!node.max_power) return;
@@ -306,33 +312,33 @@ class NameCheck {
     protection(t, path);
   }
 
-  // Codes and cores are of servers that are built of the design's own drives.
+  // Erasure codes and cores apply to servers built from the design's own drives.
   void protection(const design::StorageTier& t, const std::string& path) {
     const catalog::StorageDevice* device = v_.catalog().storage_device(t.device);
     const bool is_appliance =
         device != nullptr && form_of(*device) == catalog::DeviceForm::appliance;
     const char* why = t.tier == design::Tier::node_nvme
-                          ? "drives in the nodes are served by the nodes"
-                      : !t.provider.empty() ? "a rented tier is as its provider sells it"
-                      : is_appliance        ? "an appliance is as it is sold"
-                      : t.device.empty()    ? "the usual device of a tier may be an appliance"
+                          ? "the nodes themselves serve the drives in them"
+                      : !t.provider.empty() ? "a rented tier is protected as its provider sells it"
+                      : is_appliance        ? "an appliance is protected as its vendor sells it"
+                      : t.device.empty()    ? "the usual device of this tier may be an appliance"
                                             : nullptr;
     for (const auto& [key, is_given] : {std::pair{"protection", t.protection.has_value()},
                                         std::pair{"server_cores", t.server_cores.has_value()}}) {
       if (!is_given || why == nullptr) continue;
       complain(path + '.' + key,
                {"design.protection",
-                fmt::format("`{}` is of servers with drives of their own", key), why,
+                fmt::format("`{}` applies only to servers with drives of their own", key), why,
                 t.device.empty() && t.provider.empty() && t.tier != design::Tier::node_nvme
                     ? "name a drive: `device: tlc-gen5`"
-                    : "take it away"});
+                    : "remove it"});
     }
     if (!t.protection) return;
     const design::Protection& p = *t.protection;
     if (p.data + p.parity > kMostShards) {
       complain(path + ".protection",
-               {"design.range", fmt::format("a code of {} shards", p.data + p.parity),
-                "codes over bytes have 255 at the most", "write 8 + 2, or 17 + 3"});
+               {"design.range", fmt::format("this erasure code has {} shards", p.data + p.parity),
+                "codes over bytes have at most 255", "write 8 + 2, or 17 + 3"});
       return;
     }
     if (!t.usable) return;
@@ -340,7 +346,7 @@ class NameCheck {
     if (*t.usable <= left + 1e-9) return;
     complain(path + ".usable",
              {"design.range",
-              fmt::format("`usable` is {}, and {} + {} leaves {}", significant(*t.usable, 3),
+              fmt::format("`usable` is {}, but {} + {} leaves {}", significant(*t.usable, 3),
                           p.data, p.parity, significant(left, 3)),
               "parity takes its share of the raw capacity first",
               fmt::format("write {} or less", significant(left * 0.8, 2))});
@@ -350,16 +356,16 @@ class NameCheck {
     for (std::size_t i = 0; i < link.between.size(); ++i) {
       one_of(link.between[i], sites_, at(path + ".between", i), "site");
     }
-    if (!d_.places.given(path + ".between")) return;  // missing, which has been said
+    if (!d_.places.given(path + ".between")) return;  // missing, and reported already
     if (link.between.size() != 2 || link.between[0] == link.between[1]) {
-      complain(path + ".between", {"design.range", "a line of the WAN joins two sites",
-                                   "what happens inside one site is its own networks' business",
+      complain(path + ".between", {"design.range", "a WAN line joins two different sites",
+                                   "traffic inside a site uses the site's own networks",
                                    "write between: [one, other] with the names of two sites"});
     }
   }
 
   void workload(design::Workload& w, const std::string& path) {
-    if (!d_.places.given(path)) return;  // of no known kind
+    if (!d_.places.given(path)) return;  // of an unknown kind
     one_of(w.terms.fleet, fleets_, path + ".fleet", "fleet");
     residency(w.terms.residency, path + ".residency");
     if (const auto* train = std::get_if<design::Train>(&w.task)) this->train(*train, path);
@@ -373,8 +379,8 @@ class NameCheck {
       one_of(batch->dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
       if (batch->dataset.random_access > 0) {
         complain(path + ".dataset.random_access",
-                 {"design.range", "`random_access` is of training runs",
-                  "batch work is taken to read its input through once", "leave it out"});
+                 {"design.range", "`random_access` applies to training runs only",
+                  "batch work reads its input once, from start to end", "leave it out"});
       }
     }
     if (const auto* jobs = std::get_if<design::Jobs>(&w.task)) {
@@ -390,13 +396,13 @@ class NameCheck {
     for (const char* key : {".sizes", ".weights", ".trace", ".clean_hours"}) {
       if (d_.places.given(path + key))
         complain(path + key, {"design.mig", "these jobs ask for slices of accelerators",
-                              "each takes one slice, and is drawn as it comes",
+                              "each job takes one slice, whose kind is drawn at random",
                               fmt::format("leave `{}` out, or `mig`", key + 1)});
     }
     const auto fleet = w.terms.fleet.empty()
                            ? d_.fleet.begin()
                            : std::ranges::find(d_.fleet, w.terms.fleet, &design::Fleet::name);
-    if (fleet == d_.fleet.end()) return;  // which has been said
+    if (fleet == d_.fleet.end()) return;  // reported already
     if (!design::resolve_node(*fleet, v_.catalog()).accelerator) {
       complain(path + ".mig", {"design.mig",
                                "its fleet has no accelerators to slice",
@@ -409,10 +415,11 @@ class NameCheck {
   void residency(const std::string& place, const std::string& path) {
     if (place.empty() || design::is_residency(place, v_.catalog())) return;
     const auto close = nearest(place, v_.ids(design::Part::region));
-    complain(path, {"design.unknown-part", fmt::format("`{}` is no region or country", place),
-                    "residency is a region of the catalog, a country such as deu, or eu",
-                    close ? fmt::format("did you mean `{}`?", *close)
-                          : std::string("see `orrery catalog regions`")});
+    complain(path,
+             {"design.unknown-part", fmt::format("`{}` is not a known region or country", place),
+              "residency is a region of the catalog, a country such as deu, or eu",
+              close ? fmt::format("did you mean `{}`?", *close)
+                    : std::string("see `orrery catalog regions`")});
   }
 
   void train(const design::Train& t, const std::string& path) {
@@ -420,8 +427,9 @@ class NameCheck {
     one_of(t.dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
     if (t.dataset.random_access > 0 && t.dataset.format == design::DataFormat::files) {
       complain(path + ".dataset.random_access",
-               {"design.range", "`random_access` is of samples in shards, and these are files",
-                "every one of them is read by itself already",
+               {"design.range",
+                "`random_access` applies to samples in shards, but these are separate files",
+                "each file is already read by itself",
                 "write `format: shards`, or leave "
                 "`random_access` out"});
     }
@@ -461,13 +469,13 @@ class NameCheck {
       complain(
           path + ".zones",
           {"design.range", fmt::format("the zones' shares add up to {}", significant(shares, 3)),
-           "every request is answered in one of them", "let the shares add up to 1"});
+           "every request is answered in exactly one zone", "let the shares add up to 1"});
     }
     check_service(s, path, d_.places, v_);
   }
 
-  // A CSV that the design names, with the columns it needs; none after a complaint, or if this
-  // place does not give the file, which is a fault where there is a `way_out` of it.
+  // Reads a CSV that the design names and checks its columns. Returns nothing after a complaint, or
+  // if files cannot be read from here, which is a fault only if there is a `way_out`.
   std::optional<CsvTable> table_in(const std::string& name, std::vector<std::string_view> columns,
                                    const std::string& path, const char* way_out = nullptr) {
     const auto text = catalog::named_file(read_file_, name);
@@ -484,14 +492,14 @@ class NameCheck {
     for (const std::string_view column : columns) {
       if (table->column(column)) continue;
       complain(path, {"design.trace-file", fmt::format("`{}` has no column `{}`", name, column),
-                      "a trace is used as it is, and nothing is made up for what it lacks",
+                      "a trace is used as it is; missing columns are not filled in",
                       fmt::format("its first line must name {}", listed(columns))});
       return std::nullopt;
     }
     return *std::move(table);
   }
 
-  // Mean lengths of a trace of requests stand where the design gives none.
+  // Uses the mean lengths of a trace of requests if the design gives none.
   void request_trace(design::Arrivals& a, const std::string& path) {
     constexpr std::string_view kMixes[] = {"", "chat", "code", "summary"};
     if (std::ranges::find(kMixes, a.trace) != std::end(kMixes)) return;
@@ -506,9 +514,9 @@ class NameCheck {
       ++rows, in += *input, out += *output;
     }
     if (rows == 0 || in < rows || out < rows) {
-      complain(path, {"design.trace-file", fmt::format("`{}` holds no requests", a.trace),
-                      "a request has at least one token in and one out",
-                      "give rows with input_tokens and output_tokens"});
+      complain(path, {"design.trace-file", fmt::format("`{}` contains no requests", a.trace),
+                      "a request has at least one input and one output token",
+                      "add rows with input_tokens and output_tokens"});
       return;
     }
     if (!a.input_tokens) a.input_tokens = in / rows;
@@ -518,26 +526,26 @@ class NameCheck {
   void jobs(const design::Jobs& j, const std::string& path) {
     const bool given = d_.places.given(path + ".trace") || (j.rate && j.mean_duration);
     if (!given) {
-      complain(path, {"design.missing", "jobs lacks `trace`, or `rate` with `mean_duration`",
-                      "one of them says how much work comes",
+      complain(path, {"design.missing", "this queue lacks `trace`, or `rate` with `mean_duration`",
+                      "one of them says how much work arrives",
                       "add `rate: 20 /h` and `mean_duration: 3 h`"});
     }
     if (!j.weights.empty() && j.weights.size() != j.sizes.size()) {
       complain(path + ".weights", {"design.range",
-                                   "there are not as many weights as sizes",
+                                   "the numbers of weights and sizes differ",
                                    {},
-                                   "give one weight for each size"});
+                                   "give one weight per size"});
     }
   }
 
   void model_or_network(const std::string& name, bool network, const std::string& path) {
-    if (name.empty() && d_.places.given(path + ".model")) return;  // given, and refused
+    if (name.empty() && d_.places.given(path + ".model")) return;  // given but refused
     if (name.empty() != network) {
       complain(path,
                {"design.missing",
                 network ? "both `model` and `network` are given" : "this workload lacks `model`",
                 "it says what is computed",
-                network ? "keep one of them" : "add `model: llama-3-8b`, or `network:`"});
+                network ? "keep only one of them" : "add `model: llama-3-8b`, or `network:`"});
     } else if (!name.empty()) {
       model(name, path + ".model");
     }
@@ -551,7 +559,7 @@ class NameCheck {
     }
     const auto close = nearest(name, v_.ids(design::Part::model));
     complain(path, {"design.unknown-part", fmt::format("the catalog has no model `{}`", name),
-                    "other models are read from the path of their config.json",
+                    "models outside the catalog are read from the path of their config.json",
                     close ? fmt::format("did you mean `{}`?", *close)
                           : std::string("see `orrery catalog models`")});
   }

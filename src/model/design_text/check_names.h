@@ -1,5 +1,5 @@
-// What the fields of a design say of each other: names that must exist in the file, fields that
-// belong together, files it points to.
+// Checks between the fields of a design: names that must exist in the file, fields that belong
+// together, files that the design names.
 #pragma once
 
 #include "model/design/design.h"
@@ -7,7 +7,7 @@
 
 namespace orrery::design_text {
 
-// Complains through `values`; reads the config.json files that the design names into
+// Reports faults through `values`; reads the config.json files that the design names into
 // design.local_models.
 void check_names(design::Design& design, ValueReader& values, const catalog::ReadFile& read_file);
 

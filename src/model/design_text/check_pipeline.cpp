@@ -18,7 +18,7 @@ class PipelineCheck {
     if (d_.pipeline.stages.empty()) {
       if (d_.places.given("pipeline")) {
         complain("pipeline", {"design.pipeline", "this pipeline has no stages", "nothing would run",
-                              "add `stages: [{ stage: ingest, ... }]`, or take it away"});
+                              "add `stages: [{ stage: ingest, ... }]`, or remove it"});
       }
       return;
     }
@@ -52,19 +52,19 @@ class PipelineCheck {
               fmt::format("this file has no {} `{}`", noun, name),
               {},
               close ? fmt::format("did you mean `{}`?", *close)
-                    : std::string("add it, or name one of those there are")});
+                    : std::string("add it, or use an existing name")});
   }
 
   void named_once(std::size_t i, const design::Stage& s) {
     const auto& all = d_.pipeline.stages;
     const auto first = std::ranges::find(all, s.label(), &design::Stage::label);
     if (s.label() == design::kCycleBegins) {
-      refuse("name", "no stage is called `begin`", "`after: [begin]` means the cycle's beginning",
-             "choose another name");
+      refuse("name", "a stage cannot be called `begin`",
+             "`after: [begin]` means the start of the cycle", "choose another name");
     } else if (first != all.begin() + static_cast<std::ptrdiff_t>(i)) {
       complain(path_ + ".name",
                {"design.duplicate-name", fmt::format("two entries are the stage `{}`", s.label()),
-                "others wait for it by that name", "give each a `name` of its own"});
+                "other stages wait for it by this name", "give each stage its own `name`"});
     }
   }
 
@@ -76,7 +76,7 @@ class PipelineCheck {
   void has_no(bool is_given, std::string_view key, std::string_view why) {
     if (!is_given) return;
     refuse(key, fmt::format("a stage of kind {} has no `{}`", word_, key), std::string(why),
-           fmt::format("take `{}` away", key));
+           fmt::format("remove `{}`", key));
   }
 
   void tier(const std::string& label, std::string_view key) {
@@ -87,8 +87,8 @@ class PipelineCheck {
     const bool in_nodes =
         found ? found->tier == design::Tier::node_nvme : label == word_of(design::Tier::node_nvme);
     if (in_nodes) {
-      refuse(key, fmt::format("`{}` lies in the nodes", label),
-             "a stage moves bytes between shared tiers; drives of many nodes are no one place",
+      refuse(key, fmt::format("`{}` is on drives in the nodes", label),
+             "a stage moves bytes between shared tiers; drives in many nodes are not one place",
              "name a shared tier");
     } else if (!found) {
       unknown(key, "storage tier", label, known);
@@ -96,19 +96,19 @@ class PipelineCheck {
   }
 
   void moves(std::size_t i, const design::Stage& s) {
-    has_no(!s.workload.empty(), "workload", "it moves bytes, and no workload does that");
+    has_no(!s.workload.empty(), "workload", "a stage that moves bytes has no workload");
     lacks(!s.to.empty(), "to", "it writes to a tier", "add `to: warm`");
     tier(s.to, "to");
     if (s.stage == design::DataStage::ingest) {
-      has_no(!s.from.empty(), "from", "an ingest comes from outside");
-      lacks(s.rate.has_value(), "rate", "nothing else says what the line from outside carries",
+      has_no(!s.from.empty(), "from", "an ingest reads from outside the site");
+      lacks(s.rate.has_value(), "rate", "without it the rate of the line from outside is unknown",
             "add `rate: 100 Gb/s`");
     } else {
       lacks(!s.from.empty(), "from", "it reads a tier", "add `from: hot`");
       tier(s.from, "from");
     }
     if (!s.from.empty() && s.from == s.to) {
-      refuse("to", fmt::format("`{}` is where it reads", s.to), "nothing would move",
+      refuse("to", fmt::format("`{}` is the tier that it reads", s.to), "nothing would move",
              "name another tier");
     }
     const bool is_model =
@@ -119,8 +119,8 @@ class PipelineCheck {
                                          return t.stage == design::DataStage::train;
                                        }) != above;
     lacks(s.size || has_model, "size",
-          is_model ? "no stage above it trains a model, whose weights it would be"
-                   : "it says how much is moved in a cycle",
+          is_model ? "without a training stage above it, no weights give its size"
+                   : "it says how many bytes move per cycle",
           "add `size: 10 TB`");
   }
 
@@ -131,21 +131,22 @@ class PipelineCheck {
     has_no(s.size.has_value(), "size", kWhy);
     has_no(s.rate.has_value(), "rate", kWhy);
     has_no(s.keep.has_value(), "keep", kWhy);
-    lacks(!s.workload.empty(), "workload", "it is one of the design's workloads",
+    lacks(!s.workload.empty(), "workload", "the stage runs one of the design's workloads",
           "add `workload: NAME`");
     if (s.workload.empty()) return;
     design::Workload* work = find(s.workload);
     if (work == nullptr) return unknown("workload", "workload", s.workload, labels());
     if (std::ranges::count(d_.pipeline.stages, s.workload, &design::Stage::workload) > 1) {
-      refuse("workload", fmt::format("two stages are the workload `{}`", s.workload),
-             "a workload runs once in a cycle", "describe it twice, under two names");
+      refuse("workload", fmt::format("two stages run the workload `{}`", s.workload),
+             "a workload runs once per cycle", "describe it twice, under two names");
     }
     if (!can_be(s.stage, *work)) {
       refuse("workload",
              fmt::format("`{}` is a workload of kind {}", s.workload, design::kind_of(*work)),
-             s.stage == design::DataStage::serve   ? "what serves is a service"
-             : s.stage == design::DataStage::train ? "what trains is a training run"
-                                                   : "a batch or a training run comes to an end",
+             s.stage == design::DataStage::serve ? "only a service serves"
+             : s.stage == design::DataStage::train
+                 ? "only a training run trains"
+                 : "the stage needs a batch or a training run, which ends",
              "name another workload");
       return;
     }
@@ -177,16 +178,17 @@ class PipelineCheck {
     std::optional<design::Recurrence>& repeat = train ? train->repeat : batch->repeat;
     const std::optional<Seconds>& every = d_.pipeline.every;
     if (repeat && (!every || repeat->every != *every)) {
-      refuse("workload", fmt::format("`{}` repeats in a period of its own", s.workload),
+      refuse("workload", fmt::format("`{}` has a different period of its own", s.workload),
              "as a stage it runs once in every cycle of the pipeline",
-             "take its `repeat` away, or give it the pipeline's `every`");
+             "remove its `repeat`, or give it the pipeline's `every`");
     } else if (!repeat && every) {
       repeat = design::Recurrence{.every = *every, .window = {}};
     } else if (!every && train && !train->runs) {
       train->runs = 1;
     } else if (!every && train && *train->runs != 1) {
-      refuse("workload", fmt::format("`{}` runs {} times a year", s.workload, *train->runs),
-             "a pipeline without `every` runs once", "take its `runs` away, or give `every`");
+      refuse("workload", fmt::format("`{}` runs {} times per year", s.workload, *train->runs),
+             "a pipeline without `every` runs once",
+             "remove its `runs`, or give the pipeline `every`");
     }
   }
 
@@ -200,9 +202,9 @@ class PipelineCheck {
         for (std::size_t j = 0; j < i; ++j) known.emplace_back(all[j].label());
         unknown("after", "stage", name, known);
       } else if (found - all.begin() >= static_cast<std::ptrdiff_t>(i)) {
-        refuse("after", fmt::format("`{}` stands below it", name),
-               "a stage waits for those above it, so that none waits for itself",
-               "write the stages in their order");
+        refuse("after", fmt::format("`{}` is below it in the list", name),
+               "a stage waits only for stages above it, so that none waits for itself",
+               "write the stages in the order in which they run");
       }
     }
   }

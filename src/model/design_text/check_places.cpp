@@ -8,17 +8,18 @@
 namespace orrery::design_text {
 namespace {
 
-// Why it may not lie there; null where it may.
+// Returns why a tier may not be stored there; nullptr if it may.
 const char* why_not(const design::StorageTier& tier) {
   const std::string_view place = tier.place;
   const bool is_pool = place.starts_with("rados:");
   const bool is_bucket = place.starts_with("s3+http://") || place.starts_with("s3+https://");
-  if (!is_pool && !is_bucket) return "it is a RADOS pool or a bucket of another object store";
-  if (place.find_first_of(", \t") != place.npos) return "a tier lies in one place";
-  if (tier.tier == design::Tier::node_nvme) return "drives in the nodes are not the store's";
+  if (!is_pool && !is_bucket) return "a place is a RADOS pool or a bucket of another object store";
+  if (place.find_first_of(", \t") != place.npos) return "a tier has exactly one place";
+  if (tier.tier == design::Tier::node_nvme) return "the store does not use drives in the nodes";
   if (tier.tier == design::Tier::gpu_direct)
-    return "gpu-direct lies on drives of the store's machine";
-  if (is_bucket && tier.tier == design::Tier::hot) return "only warm and cold may lie in a bucket";
+    return "gpu-direct uses drives of the store's own machine";
+  if (is_bucket && tier.tier == design::Tier::hot)
+    return "only warm and cold tiers may use a bucket";
   return nullptr;
 }
 
@@ -33,7 +34,8 @@ void check_places(const design::Design& design, ValueReader& values) {
                       {"design.place", what, why, fix});
     };
     if (const char* why = why_not(tier)) {
-      complain(fmt::format("`{}` is no place of a {} tier", tier.place, word_of(tier.tier)), why,
+      complain(fmt::format("`{}` cannot be the place of a {} tier", tier.place, word_of(tier.tier)),
+               why,
                "write `rados:POOL/NAMESPACE` or `s3+https://HOST/BUCKET/PREFIX`, or leave it out");
       continue;
     }
@@ -43,9 +45,9 @@ void check_places(const design::Design& design, ValueReader& values) {
         }) == before) {
       continue;
     }
-    complain(fmt::format("`{}` is the place of another tier too", tier.place),
-             "each would hold what the other wrote for its own",
-             "give each a namespace or a prefix of its own");
+    complain(fmt::format("`{}` is also the place of another tier", tier.place),
+             "each tier would take the other's data for its own",
+             "give each tier its own namespace or prefix");
   }
 }
 

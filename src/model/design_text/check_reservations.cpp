@@ -16,8 +16,9 @@ class ReservationCheck {
   void run() {
     const auto& all = d_.scheduler.reservations;
     if (all.size() > kMostReservations) {
-      refuse("scheduler.reservations", fmt::format("{} reservations", all.size()),
-             "a job keeps a bit for each", fmt::format("have {} at the most", kMostReservations));
+      refuse("scheduler.reservations", fmt::format("the design has {} reservations", all.size()),
+             "each job keeps one bit per reservation",
+             fmt::format("write at most {}", kMostReservations));
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       path_ = fmt::format("scheduler.reservations[{}]", i);
@@ -26,7 +27,7 @@ class ReservationCheck {
         complain(".name", {"design.duplicate-name",
                            fmt::format("two entries are the reservation `{}`", all[i].name),
                            {},
-                           "give each a `name` of its own"});
+                           "give each reservation its own `name`"});
       }
       fleet(all[i]);
       period(all[i]);
@@ -55,15 +56,16 @@ class ReservationCheck {
                                  fmt::format("this file has no fleet `{}`", r.fleet),
                                  {},
                                  close ? fmt::format("did you mean `{}`?", *close)
-                                       : std::string("name one of those there are")});
+                                       : std::string("use the name of an existing fleet")});
     }
     if (own == d_.fleet.end() || !design::is_slurms(d_, *own)) {
-      return refuse(path_, "a reservation is Slurm's, and its fleet is run by Kubernetes",
-                    "Kubernetes would not hold it", "cordon the nodes there, or use Slurm");
+      return refuse(path_, "reservations exist only in Slurm, and Kubernetes runs this fleet",
+                    "Kubernetes has no such mechanism",
+                    "cordon the nodes in Kubernetes, or use Slurm");
     }
     if (!r.nodes || *r.nodes <= own->count) return;
     refuse(path_ + ".nodes",
-           fmt::format("`{}` wants {} nodes of fleet `{}`, which has {}", r.name, *r.nodes,
+           fmt::format("`{}` asks for {} nodes of fleet `{}`, which has {}", r.name, *r.nodes,
                        own->name, own->count),
            {}, "lower `nodes`, or leave it out for the whole fleet");
   }
@@ -71,8 +73,9 @@ class ReservationCheck {
   void period(const design::Reservation& r) {
     const Seconds every = design::length_of(r.repeat);
     if (every <= Seconds(0) || r.duration < every) return;
-    refuse(path_ + ".duration", fmt::format("a window of `{}` ends after the next opens", r.name),
-           "its nodes would never be free", "make it shorter, or let it repeat less often");
+    refuse(path_ + ".duration",
+           fmt::format("a window of `{}` ends after the next one opens", r.name),
+           "its nodes would never be free", "make the window shorter, or let it repeat less often");
   }
 
   void tenants(const design::Reservation& r) {
@@ -82,8 +85,8 @@ class ReservationCheck {
       if (std::ranges::find(known, tenant) != known.end()) continue;
       const auto close = nearest(tenant, known);
       complain(".tenants",
-               {"design.unknown-name", fmt::format("no quota is of the tenant `{}`", tenant),
-                "a tenant's quota makes the account that a reservation names",
+               {"design.unknown-name", fmt::format("no quota names the tenant `{}`", tenant),
+                "a reservation names accounts, and a tenant's quota creates its account",
                 close ? fmt::format("did you mean `{}`?", *close)
                       : std::string("add it to `scheduler: { quotas: [...] }`")});
     }

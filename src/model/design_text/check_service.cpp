@@ -9,15 +9,15 @@
 namespace orrery::design_text {
 namespace {
 
-// Every turn brings all before it, and no context is as long.
+// Most turns: each turn resends the history, and no model's context holds more.
 constexpr int kMostTurns = 64;
 
 class ServiceCheck {
  public:
   ServiceCheck(const design::PlaceMap& places, ValueReader& values) : places_(places), v_(values) {}
 
-  // What is said of talks and routers must have something to act on.
-  void talks(const design::Serve& s, const std::string& path) {
+  // Checks that fields about conversations and routers have something to act on.
+  void conversations(const design::Serve& s, const std::string& path) {
     const auto refuse = [&](const std::string& field, std::string what, std::string why,
                             std::string fix) {
       complain(path + field, {"design.talks", std::move(what), std::move(why), std::move(fix)});
@@ -25,47 +25,50 @@ class ServiceCheck {
     const bool by_agent = s.arrivals.agent.has_value();
     const std::string field = by_agent ? ".arrivals.agent" : ".arrivals.turns";
     if (s.arrivals.turns <= 1 && s.arrivals.think_time) {
-      refuse(".arrivals.think_time", "`think_time` is of talks, and requests come one by one here",
-             "the time between requests is `rate`", "write `turns`, or leave it out");
+      refuse(".arrivals.think_time",
+             "`think_time` applies to conversations, but these requests are single",
+             "`rate` gives the time between requests", "write `turns`, or leave it out");
     }
     if (s.arrivals.cache_hits >= 1) {
       complain(path + ".arrivals.cache_hits",
-               {"design.range", "a response cache that answers all leaves nothing to serve",
+               {"design.range", "a response cache that answers everything leaves nothing to serve",
                 "replicas are sized by the requests that reach them", "write less than 1"});
     } else if (s.arrivals.visits() > 1 && s.arrivals.cache_hits > 0) {
-      refuse(".arrivals.cache_hits", "turns of a talk are not found in a response cache",
-             "each brings a history of its own", "leave out `turns`, `agent` or `cache_hits`");
+      refuse(".arrivals.cache_hits", "a response cache cannot answer turns of a conversation",
+             "each turn brings a history of its own", "leave out `turns`, `agent` or `cache_hits`");
     }
     if (by_agent && s.arrivals.turns > 1) {
-      refuse(".arrivals.turns", "`turns` and `agent` both say who asks again",
+      refuse(".arrivals.turns", "`turns` and `agent` both say who sends the next request",
              "a person thinks between two turns, an agent calls its tools",
              "leave one of them out");
     }
     const bool again = by_agent || s.arrivals.turns > 1;
     if (s.arrivals.visits() > kMostTurns) {
-      refuse(field, fmt::format("a talk has at most {} turns here", kMostTurns),
-             "every turn brings all before it, and no context is as long",
+      refuse(field, fmt::format("a conversation may have at most {} turns", kMostTurns),
+             "every turn resends the history, and no context is that long",
              "write fewer turns of more tokens");
     } else if (again && s.model.empty()) {
-      refuse(field, "a plain network has no talks", "one request is one sample of it",
-             "leave it out");
+      refuse(field, "a non-transformer network has no conversations",
+             "each of its requests is one sample", "leave it out");
     } else if (again && s.disaggregated) {
-      refuse(field, "talks with prefill and decode apart are not modelled",
-             "the two sides are run one after the other, and no answer brings about a turn",
-             "leave out this or `disaggregated`");
+      refuse(
+          field, "conversations are not modelled with prefill and decode on different replicas",
+          "the two sides are simulated one after the other, so no answer can cause the next turn",
+          "leave out this or `disaggregated`");
     } else if (again && !s.draft_model.empty()) {
-      refuse(field, "talks with guessed tokens are not modelled",
-             "an answer is counted by its steps, and a history by its tokens",
+      refuse(field, "conversations are not modelled with a draft model",
+             "answers would be counted in steps, but the history in tokens",
              "leave out this or `draft_model`");
     }
     if (s.objective.task_p99 && !by_agent) {
-      refuse(".objective.task_p99", "`task_p99` is of an agent's tasks, and there are none here",
-             "a request by itself has `latency_p99`",
+      refuse(".objective.task_p99",
+             "`task_p99` applies to an agent's tasks, and this service has no agent",
+             "for a single request use `latency_p99`",
              "write `arrivals: { agent }`, or leave it out");
     }
     if (s.router != catalog::ServeRouter::least_requests && s.model.empty()) {
-      refuse(".router", "a plain network's requests are not routed one by one",
-             "they wait as M/M/1, before one replica each", "leave `router` out");
+      refuse(".router", "requests of a non-transformer network are not routed one by one",
+             "they wait as in M/M/1, in front of one replica each", "leave `router` out");
     }
   }
 
@@ -77,31 +80,33 @@ class ServiceCheck {
       complain(where, {"design.autoscale", std::move(what), std::move(why), std::move(fix)});
     };
     if (s.replicas) {
-      refuse(path + ".replicas", "`replicas` and `autoscale` both say how many replicas there are",
-             "an autoscaler moves between its `min` and its `max`", "leave one of them out");
+      refuse(path + ".replicas", "`replicas` and `autoscale` both give the number of replicas",
+             "an autoscaler chooses a number between its `min` and its `max`",
+             "leave one of them out");
     }
     for (std::size_t i = 0; i < s.zones.size(); ++i) {
       if (!s.zones[i].replicas) continue;
       refuse(fmt::format("{}.zones[{}].replicas", path, i),
-             "`replicas` of a zone and `autoscale` both say how many there are",
-             "an autoscaler moves between its `min` and its `max`", "leave one of them out");
+             "`replicas` of a zone and `autoscale` both give the number of replicas",
+             "an autoscaler chooses a number between its `min` and its `max`",
+             "leave one of them out");
     }
     if (s.autoscale->min > s.autoscale->max) {
-      refuse(at + ".min", "`min` is more than `max`", "no number of replicas lies between",
+      refuse(at + ".min", "`min` is larger than `max`", "no number of replicas is between them",
              fmt::format("write {} or less", s.autoscale->max));
     }
     if (s.disaggregated) {
-      refuse(at, "autoscaling with prefill and decode apart is not modelled",
-             "the two sides would follow loads of their own", "leave out one of the two");
+      refuse(at, "autoscaling is not modelled with prefill and decode on different replicas",
+             "the two sides would follow different loads", "leave out one of the two");
     }
   }
 
   void kv_tier(const design::Serve& s, const std::string& path) {
     if (!s.kv_tier || (!s.model.empty() && s.prefix_cache)) return;
     const char* why =
-        s.model.empty() ? "a plain network keeps no keys and values" : "`prefix_cache` is off";
+        s.model.empty() ? "a non-transformer network has no KV cache" : "`prefix_cache` is off";
     complain(path + ".kv_tier",
-             {"design.kv-tier", "a KV tier is behind a prefix cache, and there is none here", why,
+             {"design.kv-tier", "a KV tier extends a prefix cache, and this service has none", why,
               "leave `kv_tier` out"});
   }
 
@@ -111,15 +116,21 @@ class ServiceCheck {
     const auto refuse = [&](bool wrong, const char* field, const char* what, const char* fix) {
       if (wrong) complain(path + ".adapters" + field, {"design.adapters", what, "", fix});
     };
-    refuse(s.model.empty(), "", "a plain network has no adapters here", "leave them out");
-    refuse(s.disaggregated, "", "adapters with roles apart are not modelled", "leave one out");
-    refuse(a.rank > design::kHighestRank, ".rank", "engines serve ranks up to 512", "lower it");
-    refuse(a.count > design::kMostAdapters, ".count", "that are more than 100,000", "write fewer");
+    refuse(s.model.empty(), "", "adapters are not modelled for a non-transformer network",
+           "leave them out");
+    refuse(s.disaggregated, "",
+           "adapters are not modelled with prefill and decode on different replicas",
+           "leave out one of the two");
+    refuse(a.rank > design::kHighestRank, ".rank", "engines support ranks up to 512",
+           "write a lower rank");
+    refuse(a.count > design::kMostAdapters, ".count",
+           "more than 100,000 adapters are not supported", "write fewer");
     const bool known = std::ranges::all_of(a.targets, catalog::is_adapter_target);
-    refuse(!known || a.targets.empty(), ".targets", "they stand beside qkv, o, mlp", "write some");
+    refuse(!known || a.targets.empty(), ".targets", "targets must be some of qkv, o, mlp",
+           "write at least one of them");
   }
 
-  // Whoever takes a zone's traffic has replicas of the service, and stands elsewhere.
+  // Checks that a zone fails over to other sites that have replicas of the service.
   void failover(const design::Serve& s, const std::string& path) {
     for (std::size_t i = 0; i < s.zones.size(); ++i) {
       const design::Zone& zone = s.zones[i];
@@ -128,10 +139,10 @@ class ServiceCheck {
         takes_over(s, zone, f, fmt::format("{}[{}]", here, f));
       }
       if (zone.failover.empty() && zone.failover_after) {
-        complain(
-            here + "_after",
-            {"design.failover", "`failover_after` is of a zone whose traffic goes elsewhere",
-             "this one names no site that would take it", "write `failover`, or leave it out"});
+        complain(here + "_after",
+                 {"design.failover", "`failover_after` has no effect without `failover`",
+                  "the zone names no site that would take its requests",
+                  "write `failover`, or leave it out"});
       }
     }
   }
@@ -141,15 +152,16 @@ class ServiceCheck {
       complain(path + field, {"design.retrieval", std::move(what), std::move(why), "leave it out"});
     };
     if (s.max_batch && s.model.empty()) {
-      refuse(".max_batch", "a plain network runs one request at a time here",
-             "its requests wait as M/M/1");
+      refuse(".max_batch", "a non-transformer network runs one request at a time",
+             "its requests wait as in M/M/1");
     }
     if (!s.retrieval) return;
     if (s.model.empty()) {
-      refuse(".retrieval", "a plain network has no prompt", "what is looked up lengthens a prompt");
+      refuse(".retrieval", "a non-transformer network has no prompt",
+             "retrieval adds text to a prompt");
     } else if (s.arrivals.agent) {
       refuse(".retrieval", "an agent's retrieval is one of its tools",
-             "`tool_time` and `tool_tokens` say what a tool takes and brings");
+             "`tool_time` and `tool_tokens` give a tool's time and its tokens");
     } else if (s.retrieval->hops > s.retrieval->reads) {
       refuse(".retrieval.hops", "there are more hops than reads", "each hop reads at least once");
     }
@@ -164,16 +176,17 @@ class ServiceCheck {
       complain(path, {"design.failover", std::move(what), std::move(why), std::move(fix)});
     };
     if (site == zone.site) {
-      refuse(fmt::format("`{}` is the zone's own site", site), "what takes it takes the zone",
+      refuse(fmt::format("`{}` is the zone's own site", site),
+             "a failure of the site takes the zone down with it",
              "name another site, or leave it out");
     } else if (std::find(first, first + static_cast<std::ptrdiff_t>(number), site) !=
                first + static_cast<std::ptrdiff_t>(number)) {
-      refuse(fmt::format("`{}` is named twice", site), "what it has no room for, it has none for",
-             "leave one out");
+      refuse(fmt::format("`{}` is named twice", site),
+             "a site that has no room has none the second time either", "leave one out");
     } else if (std::ranges::find(s.zones, site, &design::Zone::site) == s.zones.end()) {
-      refuse(fmt::format("no zone of this service stands at `{}`", site),
-             "a site takes traffic with the replicas it has",
-             "name the site of another zone, or write a zone there");
+      refuse(fmt::format("this service has no zone at `{}`", site),
+             "only a site with replicas of the service can take traffic",
+             "name the site of another zone, or add a zone there");
     }
   }
 
@@ -190,7 +203,7 @@ class ServiceCheck {
 void check_service(const design::Serve& serve, const std::string& path,
                    const design::PlaceMap& places, ValueReader& values) {
   ServiceCheck check(places, values);
-  check.talks(serve, path);
+  check.conversations(serve, path);
   check.scaling(serve, path);
   check.kv_tier(serve, path);
   check.adapters(serve, path);
@@ -212,7 +225,7 @@ class CascadeCheck {
       if (serve->escalate) escalation(*serve, path);
       if (serve->arrivals.rate <= PerSecond(0) &&
           !is_named(design::label_of(d_, d_.workloads[i]))) {
-        complain(path + ".arrivals.rate", "design.range", "nobody asks this service",
+        complain(path + ".arrivals.rate", "design.range", "this service gets no requests",
                  "its rate is 0, and no other service escalates to it", "write a rate");
       }
     }
@@ -247,16 +260,18 @@ class CascadeCheck {
     }
     if (next != nullptr) {
       return complain(at + ".service", "design.cascade", "services escalate in a circle",
-                      "no answer would ever stay", "end the chain with a service that answers all");
+                      "no answer would ever be final",
+                      "end the chain with a service that answers everything");
     }
     for (const design::Serve* one : {&s, to}) {
       if (!one->model.empty() && one->arrivals.visits() <= 1) continue;
-      return complain(at, "design.cascade",
-                      one->model.empty() ? "a plain network has no larger model to go to"
-                                         : "talks and tasks that escalate are not modelled",
-                      one->model.empty() ? "its requests are samples, and not answered in tokens"
-                                         : "the larger model would have none of their history",
-                      "leave `escalate` out");
+      return complain(
+          at, "design.cascade",
+          one->model.empty() ? "a non-transformer network cannot escalate to a larger model"
+                             : "escalation is not modelled for conversations and agent tasks",
+          one->model.empty() ? "its requests are samples, and are not answered in tokens"
+                             : "the larger model would not have their history",
+          "leave `escalate` out");
     }
   }
 
@@ -275,13 +290,13 @@ void check_inference(const design::Batch& batch, const std::string& path,
                      const design::PlaceMap& places, ValueReader& values) {
   if (!batch.inference || (!batch.core_hours && !batch.accelerator_hours)) return;
   values.complain(places.find(path + ".inference"),
-                  {"design.inference", "the work of this batch is said twice",
-                   "hours follow from the requests of `inference`", "leave the hours out"});
+                  {"design.inference", "this batch gives its work twice",
+                   "the hours follow from the requests of `inference`", "leave out the hours"});
 }
 
 namespace {
 
-// Replicas run on what the accelerators of their fleet are cut into.
+// Checks services whose fleet cuts its accelerators into slices.
 class SliceCheck {
  public:
   SliceCheck(const design::Design& design, ValueReader& values) : d_(design), v_(values) {}
@@ -312,18 +327,19 @@ class SliceCheck {
   }
 
   void on_fleet(const design::Serve& s, const design::Fleet* fleet, const std::string& path) {
-    // A fleet that there is none of has been said.
+    // A fleet that does not exist is reported already.
     if (fleet == nullptr || fleet->mig.empty()) return;
     if (fleet->mig.size() > 1) {
       complain(path, "the accelerators of its fleet are cut into slices of several sizes",
                "services that share an accelerator are not modelled",
-               "cut them into one size, or give the service a fleet of its own");
+               "use one size of slice, or give the service its own fleet");
     } else if (s.disaggregated) {
-      complain(path + ".disaggregated", "prefill and decode apart on slices are not modelled",
-               "a slice has no port of its own to send keys through",
+      complain(path + ".disaggregated",
+               "slices are not modelled with prefill and decode on different replicas",
+               "a slice has no port of its own for sending the KV cache",
                "leave it out, or serve on whole accelerators");
     } else if (s.tp.value_or(1) > 1 || s.pp > 1) {
-      complain(path + (s.pp > 1 ? ".pp" : ".tp"), "a replica on a slice is on one",
+      complain(path + (s.pp > 1 ? ".pp" : ".tp"), "a replica on slices uses exactly one slice",
                "no link joins slices", "leave it out, or serve on whole accelerators");
     }
   }

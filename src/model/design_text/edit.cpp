@@ -16,8 +16,8 @@ namespace {
 using Kind = YamlNode::Kind;
 constexpr std::size_t kNone = std::string_view::npos;
 
-// Where values begin and end in the text. An end that cannot be told (aliases, block texts) is
-// kNone, and the caller gives up on the text.
+// Finds where values begin and end in the text. An end that cannot be found (aliases, block texts)
+// is kNone; the caller then gives up editing the text.
 class Spans {
  public:
   explicit Spans(std::string_view text) : text_(text) {
@@ -39,7 +39,7 @@ class Spans {
     return node.kind != Kind::scalar && at < text_.size() && (text_[at] == '{' || text_[at] == '[');
   }
 
-  // `flow`: the value stands inside brackets, where commas end it too.
+  // `flow` is true if the value is inside brackets, where commas end it too.
   std::size_t end(const YamlNode& node, bool flow) const {
     const std::size_t at = begin(node.mark);
     if (at >= text_.size()) return kNone;
@@ -51,7 +51,7 @@ class Spans {
     return end_of_last_item(node, flow);
   }
 
-  // The place after the colon of a map's key.
+  // Returns the position after the colon of a map's key.
   std::size_t after_colon(const YamlNode& map, std::size_t i) const {
     std::size_t at = begin(map.keys[i].mark);
     if (at >= text_.size()) return kNone;
@@ -61,7 +61,7 @@ class Spans {
     return at < text_.size() && text_[at] == ':' ? at + 1 : kNone;
   }
 
-  // Of the item, or of its key alone where nothing follows it.
+  // Returns the end of the item, or of its key if no value follows.
   std::size_t end_of_item(const YamlNode& parent, std::size_t i, bool flow) const {
     const YamlNode& item = parent.items[i];
     if (item.kind != Kind::null) return end(item, flow);
@@ -83,7 +83,7 @@ class Spans {
     const std::size_t before = at == 0 ? kNone : text_.rfind('\n', at - 1);
     return before == kNone ? 0 : before + 1;
   }
-  // Nothing but blanks and perhaps a comment until the line ends.
+  // Returns true if only blanks and perhaps a comment follow until the line ends.
   bool ends_line(std::size_t at) const {
     const std::string_view rest = trimmed(text_.substr(at, line_end(at) - at));
     return rest.empty() || rest.front() == '#';
@@ -132,7 +132,7 @@ class Spans {
   std::size_t end_of_scalar(const YamlNode& node, std::size_t at, bool flow) const {
     const char c = text_[at];
     if (c == '"' || c == '\'') return end_of_quotes(at);
-    // A plain text is what was read, character for character, or it spans lines.
+    // A plain scalar is in the text character for character, unless it spans lines.
     if (!text_.substr(at).starts_with(node.text) || node.text.empty()) return kNone;
     const std::size_t end = at + node.text.size();
     if (flow) {
@@ -158,13 +158,13 @@ std::string spliced(std::string_view text, std::size_t from, std::size_t to,
   return out;
 }
 
-// The end of the path that the file has.
+// How far the file has the path.
 struct Reached {
-  const YamlNode* parent = nullptr;  // of `node`
+  const YamlNode* parent = nullptr;  // the parent of `node`
   const YamlNode* node = nullptr;
-  std::size_t place = 0;  // of `node` in `parent`
-  bool flow = false;      // `node` stands inside brackets
-  std::size_t steps = 0;  // taken to `node`
+  std::size_t place = 0;  // index of `node` in `parent`
+  bool flow = false;      // `node` is inside brackets
+  std::size_t steps = 0;  // path steps taken to reach `node`
 };
 
 Reached reach(const Spans& spans, const YamlNode& root, std::span<const PathStep> path) {
@@ -195,12 +195,13 @@ Edited replace(const Spans& s, const Reached& r, const std::string& value) {
   const std::size_t begin = s.begin(r.node->mark);
   const std::string_view gap = s.text().substr(colon, begin - colon);
   if (gap.find('\n') == kNone) return spliced(s.text(), begin, end, value);
-  // A block below its key: the value moves up to the key, a comment on the key's line stays.
+  // The value is a block below its key: it moves up to the key's line, and a comment on that line
+  // stays.
   const std::string_view kept = gap.substr(0, gap.find('\n'));
   return spliced(s.text(), colon, end, " " + value + std::string(kept));
 }
 
-// `key: value` or `- value` behind the last item of a container that has items.
+// Appends `key: value` or `- value` after the last item of a container that has items.
 Edited append(const Spans& s, const YamlNode& at, bool flow, const std::string& item) {
   const std::size_t last = at.items.size() - 1;
   const bool inner_flow = flow || s.is_flow(at);
@@ -254,14 +255,14 @@ Edited remove(const Spans& s, const Reached& r) {
   if (p.items.size() == 1 || !s.ends_line(end)) return std::nullopt;
   const std::size_t next_line = std::min(s.text().size(), s.line_end(end) + 1);
   if (p.kind == Kind::map && !s.begins_line(begin)) {
-    // The first key behind a dash: the next one takes its place.
+    // The first key after a dash is removed: the next key takes its place.
     if (r.place + 1 >= p.items.size()) return std::nullopt;
     return spliced(s.text(), begin, s.begin(p.keys[r.place + 1].mark), "");
   }
   return spliced(s.text(), s.line_begin(begin), next_line, "");
 }
 
-// The value for the first missing step: maps and lists around it for the steps after.
+// Wraps the value for the first missing step into the maps and lists that the later steps need.
 std::string wrapped(std::span<const PathStep> rest, const std::string& value) {
   std::string out = value;
   for (std::size_t i = rest.size(); i-- > 1;) {
@@ -279,7 +280,7 @@ Edited in_place(const Spans& s, const YamlNode& root, std::span<const PathStep> 
   return insert(s, r, path[r.steps], wrapped(path.subspan(r.steps), value));
 }
 
-// As a value that brackets cannot break: "a, b" for a text with a comma.
+// Quotes a value that brackets would break: a text with a comma becomes "a, b".
 std::string guarded(const YamlNode& value) {
   return value.kind == Kind::scalar ? json_escaped(value.text) : std::string();
 }
@@ -308,7 +309,7 @@ Result<std::optional<YamlNode>> read_value(const std::string& value) {
   auto tree = value.find('\n') == kNone ? parsed(value) : std::nullopt;
   if (tree) return tree;
   return fail({.code = "edit.value",
-               .what = "the value is no YAML of one line",
+               .what = "the value is not YAML on one line",
                .why = "an edit puts one value into the file",
                .fix = "write it as in the file: 44 kW, [node-nvme, hot], { tp: 8, pp: 1 }"});
 }

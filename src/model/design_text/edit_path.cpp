@@ -11,7 +11,7 @@ std::unexpected<Diagnostics> no_path(std::string what, std::string fix) {
   return fail({.code = "edit.path", .what = std::move(what), .fix = std::move(fix)});
 }
 
-// One piece between dots: a key, then any number of [n].
+// Reads one piece between dots: a key, then any number of [n].
 bool read_piece(std::string_view piece, std::vector<PathStep>& steps) {
   const std::size_t bracket = std::min(piece.find('['), piece.size());
   if (bracket == 0) return false;
@@ -28,11 +28,12 @@ bool read_piece(std::string_view piece, std::vector<PathStep>& steps) {
   return true;
 }
 
-// A MIG profile has a dot in its name: "fleet[1].mig.3g.71gb" ends in the key 3g.71gb.
+// Splits a path at its dots. A MIG profile has a dot in its name: "fleet[1].mig.3g.71gb" ends in
+// the key 3g.71gb.
 std::vector<std::string_view> pieces_of(std::string_view path) {
   std::vector<std::string_view> pieces = split(path, '.');
   for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
-    // No other key begins with a digit.
+    // Only a MIG profile begins with a digit.
     if (pieces[i].empty() || pieces[i].front() < '0' || pieces[i].front() > '9') continue;
     pieces[i] = std::string_view(pieces[i].data(), pieces[i].size() + 1 + pieces[i + 1].size());
     pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -44,7 +45,7 @@ bool has_key(const YamlNode& root, std::string_view key) {
   return std::ranges::find(root.keys, key, &YamlNode::Key::text) != root.keys.end();
 }
 
-// A file has `site` or `sites`; paths may speak of either.
+// A file has `site` or `sites`; a path may use either word.
 void follow_the_file(const YamlNode& root, std::vector<PathStep>& steps) {
   const bool first = steps.size() > 1 && steps[1].index == 0U;
   if (steps[0].key == "sites" && first && !has_key(root, "sites")) {
@@ -94,8 +95,8 @@ Result<std::vector<PathStep>> steps_of(std::string_view path, const YamlNode& ro
     for (const std::string_view piece : pieces_of(path)) good = good && read_piece(piece, steps);
   }
   if (!good || steps.size() > kDeepestNesting) {
-    return no_path("`" + std::string(path.substr(0, 80)) + "` is no path of a design",
-                   "write keys with dots between and entries as [0]: fleet[0].count");
+    return no_path("`" + std::string(path.substr(0, 80)) + "` is not a path of a design",
+                   "write keys separated by dots, and entries as [0]: fleet[0].count");
   }
   follow_the_file(root, steps);
   return steps;
@@ -130,7 +131,7 @@ const YamlNode* child_of(const YamlNode& at, const PathStep& step) {
 Result<YamlNode> tree_with(YamlNode root, std::span<const PathStep> steps,
                            const std::optional<YamlNode>& value) {
   if (set_in(root, steps, value)) return root;
-  return no_path("nothing in the file can hold `" + text_of(steps) + "`",
+  return no_path("no part of the file can hold `" + text_of(steps) + "`",
                  "entries of a list are added one after the other, and only sections have keys");
 }
 

@@ -1,4 +1,4 @@
-// A path of the design file taken apart, and what setting a value at it means for the parsed tree.
+// Splits a path of the design file into steps, and sets a value at a path of the parsed tree.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,27 @@
 namespace orrery::design_text {
 
 struct PathStep {
-  std::string key;                   // of a map
-  std::optional<std::size_t> index;  // of a list
+  std::string key;                   // for a map
+  std::optional<std::size_t> index;  // for a list
 
   bool operator==(const PathStep&) const = default;
 };
 
-// "fleet[0].count" -> fleet, 0, count. `sites[0]` and `site` are turned into what the file has.
+// Splits "fleet[0].count" into fleet, 0, count. `sites[0]` and `site` become the form that the file
+// has.
 Result<std::vector<PathStep>> steps_of(std::string_view path, const YamlNode& root);
 std::string text_of(std::span<const PathStep> steps);
 
-// The child a step leads to; nullptr where there is none.
+// Returns the child that a step leads to; nullptr if there is none.
 const YamlNode* child_of(const YamlNode& at, const PathStep& step);
-std::size_t place_in(const YamlNode& at, const PathStep& step);  // items.size() where there is none
+std::size_t place_in(const YamlNode& at, const PathStep& step);  // items.size() if there is none
 
-// The tree with the value at the path (none: taken away). Missing maps and lists are made.
+// Returns the tree with the value set at the path, or removed if there is no value. Missing maps
+// and lists are created.
 Result<YamlNode> tree_with(YamlNode root, std::span<const PathStep> steps,
                            const std::optional<YamlNode>& value);
 
-// Places apart.
+// Returns true if the trees are equal apart from places.
 bool same_content(const YamlNode& a, const YamlNode& b);
 
 }  // namespace orrery::design_text

@@ -10,7 +10,8 @@
 namespace orrery::design_text {
 namespace {
 
-// Complaints about what a profile sets are shown where it is named.
+// Moves the marks to where the profile is named, so that complaints about its values are shown
+// there.
 void move_to(YamlNode& node, design::Mark mark) {
   node.mark = mark;
   for (YamlNode::Key& key : node.keys) key.mark = mark;
@@ -33,8 +34,8 @@ bool set_by_profiles(std::string_view key) {
 YamlNode with_profile(YamlNode entry, const catalog::Catalog& catalog) {
   const YamlNode* named = entry.kind == YamlNode::Kind::map ? value_of(entry, "profile") : nullptr;
   if (named == nullptr || named->text.empty() || catalog.storage_profiles.empty()) return entry;
-  // A name that nobody knows is refused where it stands; what it would have set is no further
-  // fault, so that another profile stands in.
+  // An unknown profile is refused where it is named. The fields that it would set are no further
+  // faults, so any other profile is used in its place.
   const catalog::StorageProfile* profile = catalog.storage_profile(named->text);
   if (profile == nullptr) profile = &catalog.storage_profiles.front();
   const design::Mark mark = named->mark;
@@ -58,7 +59,7 @@ std::vector<ProfileField> profile_fields(const design::StorageTier& tier,
   Diagnostics faults;
   const auto settings = parse_yaml(profile->settings, profile->id, faults);
   if (!settings) return {};
-  // Read as the file's would be, so that 400 Gb/s and 50 GB/s are one value.
+  // Reads the profile's value like the file's, so that 400 Gb/s and 50 GB/s are equal.
   design::PlaceMap places;
   ValueReader values(catalog, profile->id, faults);
   ReadContext context{values, places};
@@ -85,7 +86,7 @@ std::string profile_text(const design::StorageTier& tier, const catalog::Catalog
   for (const ProfileField& f : fields) {
     if (!f.followed()) own.push_back(f.key);
   }
-  return own.empty() ? tier.profile : tier.profile + ", but for " + listed(own);
+  return own.empty() ? tier.profile : tier.profile + ", except for " + listed(own);
 }
 
 }  // namespace orrery::design_text

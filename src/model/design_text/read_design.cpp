@@ -62,7 +62,7 @@ void SectionReader::read(const YamlNode& n, std::vector<design::MigSlices>& out,
 void SectionReader::read(const YamlNode& n, std::vector<design::KeepRule>& out,
                          const design::Field&, std::string_view key) {
   if (!c_.values.expect(n, YamlNode::Kind::map, key)) return;
-  const design::Field count{.doc = "the newest so many, or the word milestones",
+  const design::Field count{.doc = "the number of newest saves to keep, or the word milestones",
                             .range = design::Range::at_least_one};
   for (std::size_t i = 0; i < n.keys.size(); ++i) {
     c_.places.set(path_to(key) + '.' + n.keys[i].text, n.keys[i].mark);
@@ -87,8 +87,8 @@ void SectionReader::read_item(const YamlNode& n, design::Workload& out, const de
   if (!c_.values.expect(n, YamlNode::Kind::map, "a workload")) return;
   static const std::vector<std::string> kKinds = {"train", "serve", "jobs", "batch"};
   if (n.keys.size() != 1) {
-    c_.values.complain(n.mark, {"design.type", "a workload has one key, its kind",
-                                "its fields stand below that key",
+    c_.values.complain(n.mark, {"design.type", "a workload must have exactly one key, its kind",
+                                "its fields are written below that key",
                                 "write `- train: { ... }`, or serve, jobs, batch"});
     return;
   }
@@ -130,9 +130,10 @@ namespace {
 
 void check_format(const design::Design& design, ValueReader& values) {
   if (!design.places.given("orrery") || design.format == design::kFormat) return;
-  values.complain(design.places.find("orrery"),
-                  {"design.version", "this file says format " + std::to_string(design.format),
-                   "this program reads format 1", "write `orrery: 1`, or use a newer orrery"});
+  values.complain(
+      design.places.find("orrery"),
+      {"design.version", "the file is written in format " + std::to_string(design.format),
+       "this program reads format 1", "write `orrery: 1`, or use a newer orrery"});
 }
 
 void sort_by_place(Diagnostics& faults) {
@@ -153,7 +154,7 @@ Result<design::Design> read_design(std::string_view text, const catalog::Catalog
   ValueReader values(catalog, design.file, faults);
   if (!root || root->kind != YamlNode::Kind::map) {
     values.complain(root ? root->mark : design::Mark{},
-                    {"design.empty", "this is no design: the file has no keys",
+                    {"design.empty", "this is not a design: the file has no keys",
                      "a design begins with `orrery: 1`",
                      "start from a template: orrery init --template single-node"});
     return std::unexpected(std::move(faults));

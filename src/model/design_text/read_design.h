@@ -1,4 +1,4 @@
-// Reads the YAML of a design file into a Design, all faults at once with line and column.
+// Reads the YAML of a design file into a Design; reports all faults at once, with line and column.
 #pragma once
 
 #include <string>
@@ -9,12 +9,14 @@
 namespace orrery::design_text {
 
 struct ReadDesignOptions {
-  std::string file = "design.yaml";  // for messages
-  // Gives the text of a config.json or a CSV that the design names; none: such a path is an error.
+  std::string file = "design.yaml";  // name used in messages
+  // Returns the text of a config.json or CSV that the design names; if empty, such a path is an
+  // error.
   catalog::ReadFile read_file;
 };
 
-// Every fault at once. Warnings of a design that could be read go to `warnings` where given.
+// Returns the design, or all its faults at once. Warnings about a design that could be read go to
+// `warnings`, if given.
 Result<design::Design> read_design(std::string_view text, const catalog::Catalog& catalog,
                                    const ReadDesignOptions& options = {},
                                    Diagnostics* warnings = nullptr);

@@ -8,7 +8,7 @@
 namespace orrery::design_text {
 namespace {
 
-// The page's own words; the tables below them are made.
+// The text of the page; the tables below it are generated.
 constexpr std::string_view kOpening = R"(# The design file
 
 One YAML file describes one AI data centre. `orrery init --template NAME` writes one to start from,
@@ -20,15 +20,16 @@ the reader itself uses.
   `Ki Mi Gi Ti Pi` binary. `y` is 365 days and `month` a twelfth of it.
 - A plain number may end in `K`, `M`, `B` or `T`: `tokens: 2T`. A share is `0.9` or `90 %`.
 - Ids name rows of the catalog (`orrery catalog`); names refer to other entries of the file.
-- What is left out has the default shown. "Left out" describes values that are computed or taken
-  from the catalog.
-- What is accepted, acts. "moves" names a figure of `orrery plan` and the way it goes when the value
-  grows or becomes true, a figure of `orrery simulate` ("of a run") where closed forms do not see it, a
-  rule that comes or goes, or an emitted file that changes; a test walks the fields and proves it, but for those that tests/rich/unproven.txt names. What cannot act yet is
+- A field that is left out has the default shown. "Left out" describes values that are computed or
+  taken from the catalog.
+- Every accepted field changes a result. "moves" names a figure of `orrery plan` and its direction
+  when the value grows or becomes true; a figure of `orrery simulate` ("of a run") if the review does
+  not have it; a rule whose finding appears or disappears; or an emitted file that changes. A test
+  proves this for every field except those in tests/rich/unproven.txt. A field that cannot act yet is
   refused, with the reason in that column.
-- A file is at most 1 MiB, nests at most 32 deep and holds at most 50,000 values. Anchors and aliases
+- A file is at most 1 MiB, nests at most 32 levels and holds at most 50,000 values. Anchors and aliases
   work; merge keys (`<<`), tags and several documents do not.
-- All faults are reported at once, with line, column, reason and remedy; the exit code is then 2.
+- All faults are reported at once, with line, column, reason and fix; the exit code is then 2.
 )";
 
 std::string kind_text(const FieldShape& f) {
@@ -88,8 +89,11 @@ std::string moves_of(const design::Field& f) {
     const auto figure = rest.substr(0, rest.find(' '));
     return fmt::format("`{}` of a run{}", figure, rest.substr(figure.size()));
   }
-  const bool named = first == "rule" || first == "emit";
-  return named ? fmt::format("{} `{}`", first, rest) : fmt::format("`{}` {}", first, rest);
+  if (first == "emit") {
+    if (rest == "store") return "the files of `orrery store`";
+    return rest.empty() ? "emitted files" : fmt::format("files of `orrery emit {}`", rest);
+  }
+  return first == "rule" ? fmt::format("rule `{}`", rest) : fmt::format("`{}` {}", first, rest);
 }
 
 std::string section_text(const SectionShape& section) {

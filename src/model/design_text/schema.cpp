@@ -28,9 +28,10 @@ class SchemaWriter {
     json_.begin_object()
         .field("$schema", "https://json-schema.org/draft/2020-12/schema")
         .field("title", "Orrery design")
-        .field("description", "One AI data centre: site, machines, networks, storage, work, money");
+        .field("description",
+               "One AI data centre: site, machines, networks, storage, workloads, costs");
     fields(shape.front());
-    // One site, or several.
+    // Exactly one of `site` and `sites`.
     json_.key("oneOf").begin_array();
     for (const char* key : {"site", "sites"}) {
       json_.begin_object().key("required").begin_array().value(key).end_array().end_object();
@@ -59,7 +60,7 @@ class SchemaWriter {
     json_.end_object();
   }
 
-  // What a tier must say, its profile may say for it.
+  // A required field of a tier may come from its profile instead.
   void required(const SectionShape& section) {
     const bool by_profile =
         std::ranges::find(section.fields, "profile", &FieldShape::key) != section.fields.end();
@@ -95,7 +96,7 @@ class SchemaWriter {
   }
 
   void default_value(const FieldShape& f) {
-    if (f.is_list) return;  // the reference says it in words
+    if (f.is_list) return;  // the reference describes it in words
     json_.key("default");
     const auto number = parse_number(f.default_text);
     if (f.kind == ValueKind::boolean) {
@@ -178,7 +179,8 @@ class SchemaWriter {
     json_.key("type").begin_array().value("string").value("number").end_array();
     const auto ids = design::part_ids(catalog_, f.field.part);
     if (ids.empty()) return;
-    // A model may also be a file, and a provider a stranger with a price: ids are then only advice.
+    // A model may also be a file, and a provider may be unknown if a price is given, so ids are
+    // only suggestions.
     const bool open = f.field.part == design::Part::model || f.field.part == design::Part::provider;
     json_.key(open ? "examples" : "enum").begin_array();
     if (!open && f.default_text.empty() && !f.is_optional) json_.value("");

@@ -1,4 +1,5 @@
-// What editors and people are told of the file format; both are made from design_shape().
+// The JSON Schema and the reference page of the file format; both are generated from
+// design_shape().
 #pragma once
 
 #include <string>
@@ -7,9 +8,10 @@
 
 namespace orrery::design_text {
 
-// JSON Schema, draft 2020-12, with the catalog's ids, for completion and checks while typing.
+// Returns the JSON Schema, draft 2020-12, with the catalog's ids, for completion and checks while
+// typing.
 std::string design_schema(const catalog::Catalog& catalog);
-// The reference page docs/guide/design-file.md, whole.
+// Returns the whole reference page docs/guide/design-file.md.
 std::string design_reference();
 
 }  // namespace orrery::design_text

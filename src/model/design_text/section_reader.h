@@ -18,7 +18,7 @@ class SectionReader;
 template <class T>
 concept Section = requires(SectionReader& v, T& t) { design::visit_fields(v, t); };
 
-// What every level of the file shares.
+// State shared by every level of the file.
 struct ReadContext {
   ValueReader& values;
   design::PlaceMap& places;
@@ -26,7 +26,8 @@ struct ReadContext {
 
 class SectionReader {
  public:
-  // `path` is "" for the file itself, "fleet[0]" for a section in it; `noun` names it in messages.
+  // `path` is "" for the file itself, "fleet[0]" for a section in it; `noun` names the section in
+  // messages.
   SectionReader(ReadContext& context, const YamlNode& node, std::string path, std::string noun)
       : c_(context),
         node_(node),
@@ -50,7 +51,7 @@ class SectionReader {
 
   void sites(std::vector<design::Site>& all);
 
-  // After the fields: keys that none of them took.
+  // Call after the fields: reports keys that no field took.
   void finish();
 
  private:
@@ -122,7 +123,7 @@ class SectionReader {
                  std::size_t i) {
     read_section(n, out, item_path(key, i), "this entry of `" + std::string(key) + "`");
   }
-  // With what its profile sets, where it names one.
+  // Reads a tier with the fields that its profile sets, if it names one.
   void read_item(const YamlNode& n, design::StorageTier& out, const design::Field& f,
                  std::string_view key, std::size_t i);
   void read_item(const YamlNode& n, design::Workload& out, const design::Field& f,

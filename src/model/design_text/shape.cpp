@@ -28,7 +28,7 @@ std::string_view name_of(const design::SchedulerPartition&) { return "partition"
 std::string_view name_of(const design::Qos&) { return "QOS"; }
 std::string_view name_of(const design::Reservation&) { return "reservation"; }
 std::string_view name_of(const design::Recovery&) { return "recovery"; }
-std::string_view name_of(const design::PlainNetwork&) { return "plain network"; }
+std::string_view name_of(const design::PlainNetwork&) { return "non-transformer network"; }
 std::string_view name_of(const design::Layout&) { return "layout"; }
 std::string_view name_of(const design::Dataset&) { return "dataset"; }
 std::string_view name_of(const design::Checkpoint&) { return "checkpoint"; }
@@ -61,7 +61,7 @@ class ShapeMaker {
     design::visit_fields(*this, plain);
     end();
   }
-  // Terms and task of a workload share one section, named by its kind.
+  // The terms and the task of a workload share one section, named by its kind.
   template <class T>
   void workload(const T& task) {
     begin(design::kind_of(design::Workload{.terms = {}, .task = task}));

@@ -1,5 +1,5 @@
-// The design file described as data: its sections and their fields, read off the table of fields.h.
-// The JSON Schema, the reference in docs/guide and completion are made from it.
+// The design file described as data: its sections and their fields, read from the table in
+// fields.h. The JSON Schema, the reference in docs/guide and completion are generated from it.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ enum class ValueKind {
   integer,
   boolean,
   text,
-  word,      // one of a closed set
+  word,      // one of a fixed set
   section,   // of keys
   workload,  // one key, the kind, with a section below
   goal,
@@ -37,7 +37,7 @@ struct FieldShape {
   Dimension dimension{};                    // of a quantity
   std::span<const std::string_view> words;  // of a word
   std::string section;                      // name of the section below
-  std::string default_text;                 // as written in the file; empty where there is none
+  std::string default_text;                 // as written in the file; empty if there is none
 };
 
 struct SectionShape {
@@ -45,7 +45,7 @@ struct SectionShape {
   std::vector<FieldShape> fields;
 };
 
-// The file itself first, then every section where it is first met.
+// The file itself first, then every section in the order of its first use.
 std::vector<SectionShape> design_shape();
 
 }  // namespace orrery::design_text

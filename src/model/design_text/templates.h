@@ -1,4 +1,4 @@
-// Reference architectures and everyday cases that a design can start from: data/templates.
+// Templates: reference architectures and common cases to start a design from, in data/templates.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ struct Template {
   std::string_view text;
 };
 
-// Sorted by name.
+// Returns all templates, sorted by name.
 std::vector<Template> templates();
 std::optional<Template> find_template(std::string_view name);
 

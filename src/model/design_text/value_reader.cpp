@@ -36,23 +36,24 @@ std::string_view how_to_write(YamlNode::Kind kind) {
   }
 }
 
-// 0777 and 0x1f mean one number to a programmer, another to a reader of the file.
+// Returns true for 0777 and 0x1f, which a programmer and a reader of the file may read differently.
 bool looks_coded(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && text[1] != '.' && text[1] != 'e' && text[1] != 'E' &&
          text[1] != ' ' && text[1] != '%';
 }
 
-// "kW or MW" for kW, to say why a bare number is not enough.
+// "kW or MW" for kW, to show why a bare number is not enough.
 std::string units_like(std::string_view unit) {
   const auto one = parse_any_quantity("1 " + std::string(unit));
-  return one ? example_units(one->dimension) : std::string("degrees of more than one kind");
+  return one ? example_units(one->dimension)
+             : std::string("degrees, of which there are several kinds");
 }
 
-// What a building can have: a figure beyond is a slip of the unit or the exponent.
+// Plausible values for a building: a figure outside is a slip of the unit or the exponent.
 struct Plausible {
   Dimension dimension;
-  double least;  // above zero
+  double least;  // must be above zero
   double most;
 };
 constexpr Plausible kPlausible[] = {
@@ -69,7 +70,7 @@ const Plausible* plausible(const Dimension& dimension) {
   return nullptr;
 }
 
-// "300 kW or 300 MW": which of them was meant is not ours to guess.
+// "300 kW or 300 MW": the program cannot guess which was meant.
 std::string in_units_like(std::string_view number, std::string_view unit) {
   std::string out;
   const std::string like = units_like(unit);
@@ -81,8 +82,8 @@ std::string in_units_like(std::string_view number, std::string_view unit) {
   return out;
 }
 
-// The same text with its unit's letters in another case, where that is a quantity of the field's
-// kind: "700 kW" for "700 kw". Short units only: the ways double with every letter.
+// Returns the text with its unit's letters in another case, if that gives a quantity of the field's
+// kind: "700 kW" for "700 kw". Short units only: the combinations double with every letter.
 std::optional<std::string> in_other_case(std::string_view text, std::string_view unit) {
   constexpr std::size_t kLettersMax = 8;
   const auto wanted = parse_any_quantity("1 " + std::string(unit));
@@ -129,7 +130,7 @@ bool ValueReader::expect(const YamlNode& node, YamlNode::Kind kind, std::string_
   if (node.kind == kind) return true;
   complain(node.mark,
            {"design.type",
-            fmt::format("`{}` is {}, but {} is wanted", key, noun_of(node.kind), noun_of(kind)),
+            fmt::format("`{}` is {}, but must be {}", key, noun_of(node.kind), noun_of(kind)),
             {},
             std::string(how_to_write(kind))});
   return false;
@@ -143,11 +144,11 @@ void ValueReader::unknown_key(const YamlNode::Key& key, const std::vector<std::s
   if (key.text == "<<") fix = "merge keys are not supported: write the fields out";
   complain(key.mark,
            {"design.unknown-key", fmt::format("{} has no field `{}`", section, shown(key.text)),
-            "a misspelt key would otherwise be passed over in silence", std::move(fix)});
+            "an unknown key would otherwise be ignored without notice", std::move(fix)});
 }
 
 void ValueReader::not_yet(design::Mark at, std::string_view key, const design::Field& field) {
-  complain(at, {"design.not-yet", fmt::format("`{}` would change nothing yet", key),
+  complain(at, {"design.not-yet", fmt::format("`{}` would have no effect yet", key),
                 std::string(field.not_yet), "leave it out"});
 }
 
@@ -175,13 +176,13 @@ bool ValueReader::in_range(double v, design::Mark at, std::string_view key, std:
       if (v < 0 || v > 1) wanted = "a share between 0 and 1";
       break;
     case design::Range::positive_fraction:
-      if (v <= 0 || v > 1) wanted = "a share above 0, up to 1";
+      if (v <= 0 || v > 1) wanted = "a share above 0, at most 1";
       break;
     case design::Range::at_least_one:
       if (v < 1) wanted = "1 or more";
       break;
   }
-  if (std::fabs(v) > kLargestNumber) wanted = "a smaller figure";
+  if (std::fabs(v) > kLargestNumber) wanted = "a smaller number";
   if (wanted.empty()) return true;
   complain(at, {"design.range", fmt::format("`{}` cannot be {}", key, shown(text)),
                 std::string(field.doc), fmt::format("write {}", wanted)});
@@ -201,7 +202,7 @@ std::optional<double> ValueReader::quantity_fault(const YamlNode& node, std::str
       if (const auto meant = in_other_case(node.text, field.unit)) {
         complain(node.mark, {"design.unit-unknown",
                              fmt::format("the unit of `{}` in `{}` is not known", text, key),
-                             "capitals count: m is a thousandth, M a million",
+                             "upper and lower case differ: m is a thousandth, M a million",
                              fmt::format("did you mean `{}`?", *meant)});
         break;
       }
@@ -218,7 +219,7 @@ std::optional<double> ValueReader::quantity_fault(const YamlNode& node, std::str
       break;
     case UnitFault::not_a_number:
     case UnitFault::out_of_range:
-      complain(node.mark, {"design.type", fmt::format("`{}` is no quantity for `{}`", text, key),
+      complain(node.mark, {"design.type", fmt::format("`{}` is not a quantity for `{}`", text, key),
                            std::string(field.doc),
                            fmt::format("write a number and a unit: 1 {}", field.unit)});
       break;
@@ -243,7 +244,7 @@ std::optional<double> ValueReader::quantity(const YamlNode& node, std::string_vi
     complain(node.mark,
              {"design.range", fmt::format("`{}` cannot be {}", key, shown(node.text)),
               std::string(field.doc),
-              fmt::format("write a figure between {} and {}", quantity_to_text(p->least, dimension),
+              fmt::format("write a value between {} and {}", quantity_to_text(p->least, dimension),
                           quantity_to_text(p->most, dimension))});
     return std::nullopt;
   }
@@ -255,7 +256,7 @@ std::optional<double> ValueReader::number(const YamlNode& node, std::string_view
   if (!expect(node, YamlNode::Kind::scalar, key)) return std::nullopt;
   std::string_view body = trimmed(node.text);
   std::optional<double> value;
-  if (!field.unit.empty()) {  // degrees, which are no Quantity: 0 C is not nothing
+  if (!field.unit.empty()) {  // degrees are no Quantity, because 0 C is not zero heat
     if (parse_number(body)) return quantity_fault(node, key, field, UnitFault::no_unit);
     if (body.ends_with(field.unit)) {
       value = parse_number(trimmed(body.substr(0, body.size() - field.unit.size())));
@@ -269,7 +270,7 @@ std::optional<double> ValueReader::number(const YamlNode& node, std::string_view
   }
   if (!value) {
     complain(node.mark,
-             {"design.type", fmt::format("`{}` is no number for `{}`", shown(node.text), key),
+             {"design.type", fmt::format("`{}` is not a number for `{}`", shown(node.text), key),
               std::string(field.doc),
               design::is_share(field.range) ? "write a share such as 0.9"
                                             : "write a plain number such as 1024 or 2T"});
@@ -285,11 +286,11 @@ std::optional<int> ValueReader::integer(const YamlNode& node, std::string_view k
   const std::string_view body = trimmed(node.text);
   const auto value = looks_coded(body) ? std::nullopt : parse_integer(body);
   if (!value) {
-    complain(node.mark,
-             {"design.type", fmt::format("`{}` is no whole number for `{}`", shown(node.text), key),
-              looks_coded(body) ? "a leading 0 may be meant as octal or hexadecimal"
-                                : std::string(field.doc),
-              "write decimal digits, as in 127"});
+    complain(
+        node.mark,
+        {"design.type", fmt::format("`{}` is not a whole number for `{}`", shown(node.text), key),
+         looks_coded(body) ? "a leading 0 may mean octal or hexadecimal" : std::string(field.doc),
+         "write decimal digits, as in 127"});
     return std::nullopt;
   }
   if (!in_range(static_cast<double>(*value), node.mark, key, body, field)) return std::nullopt;
@@ -321,7 +322,7 @@ std::optional<std::string> ValueReader::text(const YamlNode& node, std::string_v
         {"design.range", fmt::format("`{}` is longer than 4096 bytes", key), {}, "shorten it"});
     return std::nullopt;
   }
-  // Providers may be strangers where a price is given, and models files: check_names.cpp knows.
+  // Providers may be unknown if a price is given, and models may be files: check_names.cpp decides.
   const bool checked_later =
       field.part == design::Part::provider || field.part == design::Part::model;
   if (!checked_later && !node.text.empty()) check_part(node.text, node.mark, field.part);
@@ -333,14 +334,13 @@ void ValueReader::check_part(const std::string& id, design::Mark at, design::Par
   const auto& known = ids(part);
   if (std::ranges::binary_search(known, id)) return;
   const auto close = nearest(id, known);
-  // Few enough to be read are named.
+  // Lists of up to this many names are shown in full.
   constexpr std::size_t kNamedMax = 12;
   const std::vector<std::string_view> names(known.begin(), known.end());
-  complain(at,
-           {"design.unknown-part",
-            fmt::format("the catalog has no {} `{}`", design::noun_of(part), shown(id)),
-            known.size() <= kNamedMax ? "it is one of " + listed(names) : std::string(),
-            close ? "did you mean `" + *close + "`?" : "see `orrery catalog` for what there is"});
+  complain(at, {"design.unknown-part",
+                fmt::format("the catalog has no {} `{}`", design::noun_of(part), shown(id)),
+                known.size() <= kNamedMax ? "it is one of " + listed(names) : std::string(),
+                close ? "did you mean `" + *close + "`?" : "see `orrery catalog` for the tables"});
 }
 
 std::optional<std::size_t> ValueReader::word(const YamlNode& node, std::string_view key,

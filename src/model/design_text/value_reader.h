@@ -1,4 +1,5 @@
-// Scalars of the design file: text to typed value, or a Diagnostic with place, why and fix.
+// Reads scalars of the design file: text to a typed value, or a Diagnostic with place, reason and
+// fix.
 #pragma once
 
 #include <map>
@@ -15,11 +16,11 @@
 
 namespace orrery::design_text {
 
-// Beyond these a figure is a slip, and would overflow what is computed from it.
+// Largest count: a larger one is a slip, and would overflow what is computed from it.
 inline constexpr std::int64_t kMostCount = 10'000'000;
 inline constexpr double kLargestNumber = 1e30;
 inline constexpr std::size_t kLongestText = 4096;
-// A file that is wrong everywhere is answered with this many faults.
+// Most faults reported for one file.
 inline constexpr std::size_t kMostDiagnostics = 100;
 
 class ValueReader {
@@ -36,7 +37,7 @@ class ValueReader {
   void complain(design::Mark at, Fault fault);
   bool full() const { return faults_.size() >= kMostDiagnostics; }
 
-  // nullopt after a complaint. `key` is the field's name in messages.
+  // Returns nullopt after a complaint. `key` is the field's name in messages.
   std::optional<double> quantity(const YamlNode& node, std::string_view key,
                                  const design::Field& field, const Dimension& dimension);
   std::optional<double> number(const YamlNode& node, std::string_view key,
@@ -46,7 +47,7 @@ class ValueReader {
   std::optional<bool> boolean(const YamlNode& node, std::string_view key);
   std::optional<std::string> text(const YamlNode& node, std::string_view key,
                                   const design::Field& field);
-  // The index of the word.
+  // Returns the index of the word.
   std::optional<std::size_t> word(const YamlNode& node, std::string_view key,
                                   std::span<const std::string_view> words);
 

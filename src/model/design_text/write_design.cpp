@@ -28,10 +28,10 @@ void put(YamlNode& map, std::string_view key, YamlNode value) {
   map.items.push_back(std::move(value));
 }
 
-// What a section says beyond its defaults.
+// Returns the fields of a section that differ from their defaults.
 template <class T>
 YamlNode what_differs(const T& section);
-// A tier with a profile says all that the profile could say otherwise.
+// A tier with a profile writes every field that the profile could set.
 YamlNode what_differs(const design::StorageTier& tier);
 
 // Gathers the fields of a section as nodes; an absent optional is a null node.
@@ -50,7 +50,7 @@ class SectionWriter {
     }
   }
 
-  // All that is there, but for what differs from nobody's wish.
+  // Returns all fields that have a value; empty texts only if a profile could set them.
   YamlNode whole() && {
     YamlNode map{.kind = YamlNode::Kind::map};
     for (Entry& f : fields_) {
@@ -61,13 +61,13 @@ class SectionWriter {
     }
     return map;
   }
-  // What differs from `defaults`, in order.
+  // Returns the fields that differ from `defaults`, in order.
   YamlNode without(const SectionWriter& defaults) && {
     YamlNode map{.kind = YamlNode::Kind::map};
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       Entry& f = fields_[i];
       if (f.node.kind == YamlNode::Kind::null) continue;
-      // Only the file itself has entries under one of two keys; both of them are required.
+      // Only the file itself has entries under one of two keys, both of which are required.
       if (!f.required && same(f.node, defaults.fields_[i].node)) continue;
       put(map, f.key, std::move(f.node));
     }

@@ -33,7 +33,7 @@ bool fits_a_line(const YamlNode& n) {
 
 void put_map(const YamlNode& n, std::size_t indent, bool first_in_place, std::string& out);
 
-// After "key:" or "-": a value that fits stays on the line.
+// After "key:" or "-", a value that fits stays on the line.
 void put_value(const YamlNode& n, std::size_t indent, std::string& out) {
   if (n.kind == YamlNode::Kind::scalar) {
     out += ' ' + scalar(n.text) + '\n';

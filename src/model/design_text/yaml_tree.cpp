@@ -1,4 +1,4 @@
-// The only file that includes yaml-cpp; what it throws ends here.
+// The only file that includes yaml-cpp; the exceptions that it throws are caught here.
 #include "model/design_text/yaml_tree.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -37,8 +37,8 @@ Diagnostic diagnostic(const std::string& file, design::Mark at, const Complaint&
           .fix = std::string(c.fix)};
 }
 
-// What can be seen without parsing: control characters, tabs that indent, brackets too deep. One
-// pass, no recursion; strings are told from brackets well enough for a limit.
+// Checks that need no parser: control characters, tabs that indent, brackets too deep. One pass, no
+// recursion; it tells strings from brackets well enough for a limit.
 class Scan {
  public:
   Scan(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -68,8 +68,8 @@ class Scan {
     }
     if (indenting_ && c == '\t') {
       return diagnostic(file_, at_,
-                        {"yaml.tab", "a tab indents this line", "YAML indents with blanks only",
-                         "replace the tab by blanks"});
+                        {"yaml.tab", "a tab indents this line",
+                         "YAML allows only blanks for indentation", "replace the tab by blanks"});
     }
     if (c != ' ') indenting_ = false;
     return comment_ ? std::nullopt : follow_brackets(c);
@@ -119,8 +119,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
       refuse(mark_of(mark),
-             {"yaml.documents", "a second document starts here", "one file is one design",
-              "put it in a file of its own, or remove the `---`"});
+             {"yaml.documents", "a second document starts here", "a file holds one design",
+              "put it into a separate file, or remove the `---`"});
     }
   }
   void OnDocumentEnd() override {}
@@ -131,8 +131,8 @@ class TreeBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
     if (found == anchored_.end()) {
-      refuse(mark_of(mark), {"yaml.alias", "an alias stands inside the value it names",
-                             "it would never end", "write the value out"});
+      refuse(mark_of(mark), {"yaml.alias", "an alias is inside the value that it names",
+                             "its expansion would never end", "write out the value"});
     }
     count(found->second.second, mark_of(mark));
     YamlNode copy = found->second.first;
@@ -143,10 +143,10 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check_tag(mark, tag);
-    // The file is UTF-8; yaml-cpp turns `\_` and `\N` into bytes that are not.
+    // The file is UTF-8, but yaml-cpp turns `\_` and `\N` into bytes that are not.
     if (!is_valid_utf8(value)) {
       refuse(mark_of(mark), {"yaml.escape", "an escape in this text is not understood",
-                             "`\\_` and `\\N` are not", "write the character itself"});
+                             "`\\_` and `\\N` are not supported", "write the character itself"});
     }
     open({.kind = YamlNode::Kind::scalar,
           .mark = mark_of(mark),
@@ -174,9 +174,9 @@ class TreeBuilder : public YAML::EventHandler {
   struct Open {
     YamlNode node;
     YAML::anchor_t anchor = 0;
-    std::size_t first_value = 0;       // values before this one, to know the size of an anchor
-    std::optional<YamlNode::Key> key;  // read, its value still to come
-    std::map<std::string, design::Mark> seen;  // keys of this map
+    std::size_t first_value = 0;       // values before this one, to compute the size of an anchor
+    std::optional<YamlNode::Key> key;  // read already; its value is still to come
+    std::map<std::string, design::Mark> seen;  // keys of this map so far
     bool drop = false;                         // the value to come belongs to a duplicate key
   };
 
@@ -186,15 +186,15 @@ class TreeBuilder : public YAML::EventHandler {
 
   void check_tag(const YAML::Mark& mark, const std::string& tag) const {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    refuse(mark_of(mark),
-           {"yaml.tag", "a YAML tag stands here", "types follow from the keys", "remove the tag"});
+    refuse(mark_of(mark), {"yaml.tag", "there is a YAML tag here",
+                           "the key decides the type of its value", "remove the tag"});
   }
 
   void count(std::size_t more, design::Mark at) {
     values_ += more;
     if (values_ > kMostValues) {
       refuse(at, {"yaml.too-many-values", "the file has more than 50,000 values",
-                  "aliases count as often as they are used", "split the design, or use counts"});
+                  "aliases count each time that they are used", "split the design, or use counts"});
     }
   }
 
@@ -212,7 +212,7 @@ class TreeBuilder : public YAML::EventHandler {
     stack_.pop_back();
     if (done.anchor != 0) {
       anchored_[done.anchor] = {done.node, values_ - done.first_value};
-      // The copy costs as much as the value itself; a pile of anchors around it must not.
+      // The copy costs as much as the value itself; many nested anchors must not multiply that.
       count(values_ - done.first_value, done.node.mark);
     }
     if (stack_.empty()) {
@@ -249,8 +249,8 @@ class TreeBuilder : public YAML::EventHandler {
                        .what = "`" + node.text + "` is given twice",
                        .why = "the first one is at line " + std::to_string(first->second.line) +
                               ", column " + std::to_string(first->second.column) +
-                              "; which of them counts is not clear",
-                       .fix = "keep one of them"});
+                              "; it is not clear which one counts",
+                       .fix = "keep only one of them"});
   }
 
   const std::string& file_;

@@ -1,9 +1,9 @@
-// YAML text as a tree that knows where everything stands. Scalars stay text: what `0777` or `no`
-// mean is decided by the field that reads them, never by YAML's own guesses.
+// YAML text as a tree with the place of every value. Scalars stay text: the field that reads `0777`
+// or `no` decides what it means, never YAML's own rules.
 //
-// Limits hold before and during parsing, so that a hostile file costs milliseconds: size, UTF-8,
+// Limits hold before and during parsing, so a hostile file costs only milliseconds: size, UTF-8,
 // depth of brackets (the parser looks ahead through them), depth of blocks, number of values, and
-// what aliases expand to.
+// the size of expanded aliases.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace orrery::design_text {
 
-// The largest design of our templates has 6 kB; a thousand fleets would have 200 kB.
+// Largest file: our largest template has 6 kB, and a thousand fleets would have 200 kB.
 inline constexpr std::size_t kMostDesignBytes = 1 << 20;
-// The format itself needs 7 levels.
+// Deepest nesting: the format itself needs 7 levels.
 inline constexpr int kDeepestNesting = 32;
-// Values after aliases are expanded.
+// Most values, after aliases are expanded.
 inline constexpr std::size_t kMostValues = 50'000;
 
 struct YamlNode {
@@ -33,14 +33,14 @@ struct YamlNode {
 
   Kind kind = Kind::null;
   design::Mark mark;
-  std::string text;             // of a scalar
-  bool quoted = false;          // "1" is a text even where a number could stand
-  std::vector<Key> keys;        // of a map: one for each item
-  std::vector<YamlNode> items;  // of a list or a map
+  std::string text;             // for a scalar
+  bool quoted = false;          // "1" is a text even where a number is allowed
+  std::vector<Key> keys;        // for a map: one key per item
+  std::vector<YamlNode> items;  // for a list or a map
 };
 
-// nullopt where the text is no YAML that can be gone on with. Duplicate keys are reported and the
-// first one is kept, so that the rest of the file is still checked.
+// Parses the text. Returns nullopt if it is not YAML or cannot be parsed further. Duplicate keys
+// are reported and the first one is kept, so that the rest of the file is still checked.
 std::optional<YamlNode> parse_yaml(std::string_view text, const std::string& file,
                                    Diagnostics& faults);
 

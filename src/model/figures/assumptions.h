@@ -1,6 +1,6 @@
-// What is taken for granted: one row per number in assumptions.def, each with its source and its
-// plausible range. The rooms of the model, the review, the run and the emitted files define no
-// number with a unit, and no assumed share or factor, of their own.
+// The assumptions: one row per number in assumptions.def, each with its source and its plausible
+// range. The rooms of the model, the review, the run and the emitted files define no number with a
+// unit, and no assumed share or factor, of their own.
 //
 // A value is used by its name, `figures::assumptions::kReplicaLoad`, with its own type.
 #pragma once
@@ -22,7 +22,7 @@ namespace assumptions {
 struct Assumption {
   std::string_view name;  // "kReplicaLoad"
   Unit unit;
-  double value;  // in base units, as low and high
+  double value;  // in base units, like low and high
   double low;
   double high;
   std::string_view what;    // "share of its capacity that a replica is loaded to"

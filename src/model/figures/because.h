@@ -1,5 +1,5 @@
-// Why a run and the review may give a figure of one meaning different values: how their methods
-// differ, one sentence per row of the table of figures where it is known.
+// Why a run and the review may give different values for a figure with one meaning: how their
+// methods differ, one sentence per row of the table of figures where it is known.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace orrery::figures {
 
-// Empty if nobody has found out.
+// Empty if the reason is not known.
 std::string_view because(FigureId id);
 
 }  // namespace orrery::figures

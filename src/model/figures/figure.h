@@ -16,22 +16,22 @@ struct Input {
   std::string reference;  // catalog row, line of the design, or rule
 };
 
-// A number with a name of its own, as a calculator answers it.
+// A value with its own name, label and unit, as a calculator gives it.
 struct Number {
   std::string id;
   std::string label;
   Unit unit = Unit::count;
   Estimate estimate;
-  std::string formula;  // with the numbers in it
+  std::string formula;  // with the numbers filled in
   std::vector<Input> inputs;
 };
 
 struct Figure {
   FigureId kind = FigureId::peak;
-  std::string of;    // which of several of the kind in a section: a fleet, a workload, a cause
-  std::string note;  // what is special about it here: "on hot", "asynchronous"
+  std::string of;    // which fleet, workload or cause, if a section has several figures of the kind
+  std::string note;  // what is special here: "on hot", "asynchronous"
   Estimate estimate;
-  std::string formula;  // with the numbers in it
+  std::string formula;  // with the numbers filled in
   std::vector<Input> inputs;
 
   std::string id() const { return id_text(kind, of); }  // unique in its section
@@ -41,7 +41,7 @@ struct Figure {
   Unit unit() const { return kind_of(kind).unit; }
 };
 
-// The figure as a number by itself.
+// The figure as a Number.
 Number number_of(const Figure& figure);
 
 }  // namespace orrery::figures

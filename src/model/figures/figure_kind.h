@@ -1,6 +1,5 @@
-// What figures there are: one row per kind, in figure_kinds.def. The review and the run make
-// figures of rows only, so that an id, a label, a unit and a meaning are the same wherever they are
-// said.
+// The kinds of figures: one row per kind, in figure_kinds.def. The review and the run make figures
+// from these rows only, so an id, a label, a unit and a meaning are the same everywhere.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +13,18 @@
 
 namespace orrery::figures {
 
-// The layers of a machine, in the order of the work.
+// The layers of a machine, in the order in which reports list them.
 enum class Layer { compute, training, serving, fabric, storage, cluster, failure, facility, cost };
 inline constexpr int kLayerCount = 9;
 const char* to_text(Layer layer);
 
-// Which way a figure is good.
+// Which direction is better.
 enum class Better { lower, higher, neither };
 inline constexpr Word<Better> kBetterWords[] = {
     {Better::lower, "lower"}, {Better::higher, "higher"}, {Better::neither, "neither"}};
 constexpr WordTable<Better> words_of(Better) { return kBetterWords; }
 
-// Who says it: the review in closed form, a run in simulated time, or both of one meaning.
+// Who reports it: the review in closed form, a run in simulated time, or both with one meaning.
 enum class Said { review, run, both };
 inline constexpr Word<Said> kSaidWords[] = {
     {Said::review, "review"}, {Said::run, "run"}, {Said::both, "both"}};
@@ -47,7 +46,7 @@ struct FigureKind {
   std::string_view label;       // "mean draw of one node of {}"
   std::string_view definition;  // one sentence
 
-  // Whether a section has several, each of something: a fleet, a workload, a cause.
+  // True if a section may have several, one per fleet, workload or cause.
   constexpr bool is_of_something() const { return label.find("{}") != std::string_view::npos; }
 };
 
@@ -63,9 +62,9 @@ constexpr const FigureKind& kind_of(FigureId id) {
   return kFigureKinds[static_cast<std::size_t>(id)];
 }
 
-// "step_time"; with what it is of, "rack_power_dgx".
+// "step_time"; with `of`, "rack_power_dgx".
 std::string id_text(FigureId id, std::string_view of = {});
-// The label of the row, with what the figure is of put in.
+// The label of the row with `of` filled in.
 std::string label_text(FigureId id, std::string_view of = {});
 
 }  // namespace orrery::figures

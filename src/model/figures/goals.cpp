@@ -12,7 +12,7 @@ namespace {
 constexpr double kHour = 3600;
 constexpr double kYear = 31536000;
 
-// The first of `ids` for which there is a figure, picked as the source says.
+// Returns the first of `ids` for which there is a figure, picked as the source says.
 std::optional<Figure> picked(const GoalSource& source, FigureId id,
                              const std::vector<Section>& sections) {
   std::optional<Figure> found;

@@ -1,8 +1,9 @@
-// Goals of a design held against figures, whoever found them: the review or a run.
+// Judges the goals of a design against figures, from the review or from a run.
 //
-// A word of a goal asks one question, and rows of the table of figures answer it (`sources_of`). A
-// figure that only the review says, such as the draw at nameplate, is not known to a run, which
-// leaves the goal to the review; so the two cannot answer one goal differently by what they mean.
+// Each word of a goal asks one question, and rows of the table of figures answer it (`sources_of`).
+// Some figures come from the review only, such as the draw at nameplate. A run does not know them
+// and leaves the goal to the review, so the two cannot give one goal different answers because of
+// what it means.
 #pragma once
 
 #include <span>
@@ -17,7 +18,7 @@
 
 namespace orrery::figures {
 
-// How one value is picked where several sections have the figure.
+// How one value is picked if several sections have the figure.
 enum class Pick { first, largest, smallest, sum };
 
 // What answers a word of a goal: the first of `ids` that any section has.
@@ -30,16 +31,16 @@ struct GoalSource {
 std::span<const GoalSource> goal_sources();
 
 struct GoalOutcome {
-  std::string text;  // as written
+  std::string text;  // as written in the design
   Place place;
   std::string metric;
   Unit unit = Unit::ratio;
   Estimate actual;
   double bound = 0;
   bool at_least = true;
-  bool known = true;  // some figure gives it; else there is nothing to show
+  bool known = true;  // true if some figure gives it; otherwise there is nothing to show
   bool met = false;
-  bool likely = false;  // met over the whole interval, not only at its middle
+  bool likely = false;  // true if the goal is met over the whole interval, not only at its middle
 };
 
 // A goal whose metric no section has is not known, and so not met.

@@ -15,13 +15,14 @@ std::string show_as(double value, int digits) {
   return brief(Q(value), digits);
 }
 
-// A rate of thousands is read more easily as a whole number with its commas than with three digits.
+// Shows a rate in the thousands as a whole number with commas, which is easier to read than three
+// digits.
 std::string rate_text(double value, int digits) {
   const bool thousands = std::fabs(value) >= 1e3 && std::fabs(value) < 1e6;
   return thousands ? grouped(std::llround(value)) : count_to_brief(value, digits);
 }
 
-// A millionth is nothing to a reader.
+// Shows any share below a millionth as "under 0.0001 %".
 std::string share_text(double value, int digits) {
   if (value != 0 && std::fabs(value) < 1e-6) return value > 0 ? "under 0.0001 %" : "0 %";
   return significant(100 * value, digits) + " %";
@@ -78,8 +79,10 @@ std::string show(double value, Unit unit, int digits) {
     case Unit::factor:
       return significant(value, digits) + "x";
     case Unit::count:
-      // Whole counts are counted, not rounded: 1,016 GPUs are not 1,020.
-      // A large one that is not whole is an estimate, and a million of it is read by three digits.
+      // Returns true for a value to show in full. Whole counts are not rounded: 1,016 GPUs are not
+      // 1,020.
+      // A large count that is not whole is an estimate, and from ten million on it is shown with
+      // three digits.
       return (value == std::floor(value) && std::fabs(value) < 1e7) ||
                      (std::fabs(value) >= 1e3 && std::fabs(value) < 1e6)
                  ? grouped(std::llround(value))

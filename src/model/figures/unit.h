@@ -23,7 +23,7 @@ enum class Unit {
   usd,
   usd_per_year,
   usd_per_hour,
-  usd_per_mtoken,  // dollars for a million tokens
+  usd_per_mtoken,  // dollars per million tokens
   tokens_per_s,
   grams_co2,
   litres_per_min,
@@ -31,7 +31,7 @@ enum class Unit {
   per_second
 };
 
-// "_s", "_bytes_per_s" ...: what a JSON key ends in; empty for counts.
+// The end of a JSON key: "_s", "_bytes_per_s" ...; empty for counts.
 std::string_view json_suffix(Unit unit);
 // "5.81 s", "41.2 %", "1.02 TB".
 std::string show(double value, Unit unit, int digits = 3);

@@ -15,7 +15,7 @@ constexpr double kManyReplicas = 1e6;
 ApartSize apart_size(const serving::Replica& replica, const serving::ServingCosts& costs,
                      const serving::RequestShape& request, const serving::ServingTarget& target,
                      BytesPerSecond link, const ApartAsk& ask) {
-  // One decode replica behind prefill without end.
+  // A single decode replica whose prefill side is never the limit.
   const auto decoding = [&](double b) {
     return disaggregated_loop({.replica = replica, .costs = costs, .replicas = kManyReplicas},
                               {.replica = replica, .costs = costs, .replicas = 1}, request, b,
@@ -33,7 +33,7 @@ ApartSize apart_size(const serving::Replica& replica, const serving::ServingCost
   s.prefill_rate = replica.split.attention_dp / full.prefill;
   if (!std::isfinite(s.decode_rate.base()) || s.decode_rate <= PerSecond(0) ||
       s.prefill_rate <= PerSecond(0)) {
-    s.infeasible = "a step of this split never ends: its devices share no link that is known";
+    s.infeasible = "a step of this split never ends: no known link joins its devices";
     return s;
   }
   const auto needed = [&](PerSecond each) {
@@ -42,8 +42,9 @@ ApartSize apart_size(const serving::Replica& replica, const serving::ServingCost
   s.decode = needed(s.decode_rate);
   s.prefill = ask.prefill ? *ask.prefill : needed(s.prefill_rate);
   if (s.prefill_rate * s.prefill <= ask.peak) {
-    s.infeasible = fmt::format("{:.0f} prefill replicas take {:.1f} prompts a second, {:.1f} come",
-                               s.prefill, s.prefill * s.prefill_rate.base(), ask.peak.base());
+    s.infeasible =
+        fmt::format("{:.0f} prefill replicas handle {:.1f} prompts per second, but {:.1f} arrive",
+                    s.prefill, s.prefill * s.prefill_rate.base(), ask.peak.base());
   }
   return s;
 }

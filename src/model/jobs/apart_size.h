@@ -1,5 +1,5 @@
-// Prefill and decode on replicas of their own: as many of each as the peak needs at a share of what
-// one can, or the prefill replicas that the design gives.
+// Prefill and decode on separate replicas: either as many of each as the peak needs at a share of
+// what one can carry, or the number of prefill replicas that the design gives.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace orrery::jobs {
 struct ApartSize {
   double prefill = 0;      // replicas
   double decode = 0;       // replicas
-  PerSecond prefill_rate;  // prompts of one replica
-  PerSecond decode_rate;   // requests of one replica
-  double running = 0;      // requests of a decode replica, at most
+  PerSecond prefill_rate;  // prompts per replica
+  PerSecond decode_rate;   // requests per replica
+  double running = 0;      // most requests on one decode replica
   std::string infeasible;
 
   PerSecond per_replica() const {

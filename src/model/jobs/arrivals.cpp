@@ -9,7 +9,8 @@
 namespace orrery::jobs {
 namespace {
 
-// A chain of services has no circle (the reader sees to it) and is no longer than the design.
+// Adds the streams along a chain of services. The reader has checked that the chain has no circle,
+// so it is no longer than the design.
 void add_streams(std::vector<RequestStream>& all, const design::Design& d,
                  const design::Workload& service, double share, std::size_t left) {
   const design::Arrivals& own = std::get<design::Serve>(service.task).arrivals;

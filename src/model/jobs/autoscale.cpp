@@ -23,7 +23,7 @@ PerSecond rate_in_flight(const serving::Replica& replica, const serving::Request
   for (int i = 0; i < kFlightBisections; ++i) {
     const double middle = (low + high) / 2;
     const serving::ServingPoint p = steady_arrivals(replica, request, middle, costs);
-    // What is still looked up is not at a replica.
+    // A request that still waits for retrieval is not yet at a replica.
     (middle + p.requests * (p.ttft - request.before) < in_flight ? low : high) = middle;
   }
   return steady_arrivals(replica, request, high, costs).requests;

@@ -9,7 +9,7 @@
 namespace orrery::jobs {
 namespace {
 
-// What a batch must be a multiple of, one number for each split of `gpus` that the run could have.
+// Returns the numbers of which the batch must be a multiple, one for each possible split of `gpus`.
 std::vector<std::int64_t> divisors(const TrainJob& job, int gpus) {
   if (gpus <= 0) return {};
   if (job.model == nullptr) return {gpus};
@@ -49,7 +49,8 @@ std::vector<int> counts_to_try(const TrainJob& job, int available) {
   const int per_host = std::max(1, job.fleet->accelerators_per_host);
   std::vector<int> counts;
   if (job.train->layout && job.train->layout->dp) {
-    // A layout given whole takes the accelerators it names, and leaves the rest to others.
+    // A complete layout takes the accelerators that it names, and leaves the rest to other
+    // workloads.
     const design::Layout& l = *job.train->layout;
     const std::int64_t gpus = std::int64_t{l.tp} * l.pp * l.cp * *l.dp;
     if (gpus <= available && batch_spreads(job, static_cast<int>(gpus))) {
@@ -61,7 +62,7 @@ std::vector<int> counts_to_try(const TrainJob& job, int available) {
   for (int gpus = available; gpus >= std::max(1, least) && counts.size() < 2; gpus -= per_host) {
     if (batch_spreads(job, gpus)) counts.push_back(gpus);
   }
-  // A model that needs few devices, on a fleet smaller than a host's worth of steps.
+  // A model that needs few devices, on a fleet with less than a host's worth of them.
   if (counts.empty() && available <= per_host && batch_spreads(job, 1)) counts.push_back(1);
   return counts;
 }

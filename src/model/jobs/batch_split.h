@@ -1,8 +1,8 @@
-// How the batch of a training run spreads over accelerators: which counts it divides, and which
-// batch near it would divide a given count.
+// How the batch of a training run divides over accelerators: on which counts it divides evenly, and
+// which batch near it would divide over a given count.
 //
 //   tp x pp x cp x dp = accelerators,  batch = dp x microbatch x (whole number)
-// A plain network is data parallel alone: its batch is a multiple of the accelerators.
+// A non-transformer network is only data-parallel: its batch is a multiple of the accelerators.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ namespace orrery::jobs {
 
 using figures::assumptions::kLeastShareUsed;
 
-// Of the run's fleet: all, or those of the nodes it asks for.
+// Returns the accelerators of the run's fleet: all, or those of the nodes that the run asks for.
 int accelerators_for(const TrainJob& job);
 
-// Whether some split of `gpus` spreads the run's batch evenly.
+// Returns true if some split of `gpus` divides the run's batch evenly.
 bool batch_spreads(const TrainJob& job, int gpus);
 
-// The largest counts that the run's batch spreads over, at most two.
+// Returns the largest counts over which the run's batch divides, at most two.
 std::vector<int> counts_to_try(const TrainJob& job, int available);
 
-// The batch nearest to the run's own that spreads over `gpus`, none where no
+// Returns the batch nearest to the run's own that divides over `gpus`; nothing if no
 // batch does.
 std::optional<int> nearest_batch(const TrainJob& job, int gpus);
 

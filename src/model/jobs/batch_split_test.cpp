@@ -34,6 +34,15 @@ machine::Machine machine_of_two_sites(const std::string& fleet, const std::strin
   return build_machine(read.value(), machine::known());
 }
 
+TrainJob job_on(const design::Workload& w, const design::Train& train,
+                const machine::Fleet& fleet) {
+  TrainJob job;
+  job.workload = &w;
+  job.train = &train;
+  job.fleet = &fleet;
+  return job;
+}
+
 // 32 devices in hosts of 8.
 TEST(BatchSplit, batch_spreads_over_counts_that_divide_it) {
   const machine::Machine m =
@@ -41,7 +50,7 @@ TEST(BatchSplit, batch_spreads_over_counts_that_divide_it) {
   design::Workload w;
   design::Train train{.batch = 96};
   const catalog::ModelShape model{.layers = 6};
-  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[design::FleetIndex(0)]};
+  TrainJob job = job_on(w, train, m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(accelerators_for(job), 32);
   w.terms.nodes = 3;
   EXPECT_EQ(accelerators_for(job), 24);
@@ -84,7 +93,8 @@ TEST(BatchSplit, microbatches_stages_and_layouts_limit_the_split) {
   design::Workload w;
   design::Train train{.batch = 6};
   catalog::ModelShape model{.layers = 2};
-  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[design::FleetIndex(0)], .model = &model};
+  TrainJob job = job_on(w, train, m.fleets[design::FleetIndex(0)]);
+  job.model = &model;
   EXPECT_TRUE(batch_spreads(job, 3));
   train.batch = 1;
   EXPECT_FALSE(batch_spreads(job, 3)) << "one of three would have no sample";
@@ -114,7 +124,7 @@ TEST(BatchSplit, nearest_batch_is_within_the_limits_of_the_file) {
   const machine::Machine m = build_machine(machine::small_design(""), machine::known());
   design::Workload w;
   design::Train train{.batch = 1};
-  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[design::FleetIndex(0)]};
+  TrainJob job = job_on(w, train, m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(nearest_batch(job, 1), 1);
   EXPECT_EQ(nearest_batch(job, 0), std::nullopt);
   // 10,000,001 is 11 x 909,091, and more than a design may ask for.

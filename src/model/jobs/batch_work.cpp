@@ -8,7 +8,8 @@
 namespace orrery::jobs {
 namespace {
 
-constexpr double kMostLosses = 20;  // of one piece: more never ends in anybody's life
+// most expected losses per piece: above this it practically never ends
+constexpr double kMostLosses = 20;
 
 }  // namespace
 
@@ -19,7 +20,7 @@ BatchWork accelerator_work(const machine::Machine& m, const design::Batch& batch
   const design::Inference& i = *batch.inference;
   const catalog::ModelShape* model = find_model(m.design(), m.catalog(), i.model);
   if (model == nullptr || fleet.accelerator() == nullptr) {
-    w.infeasible = "no accelerators to run a model on";
+    w.infeasible = "there are no accelerators to run a model on";
     return w;
   }
   if (fleet.slices.size() > 1) {
@@ -39,7 +40,7 @@ BatchWork accelerator_work(const machine::Machine& m, const design::Batch& batch
   const machine::Costs costs = serving_costs(m.models(), q);
   w.devices = static_cast<int>(q.split.devices());
   w.rate = capacity(*replica, request, {}, serving_source(costs)).requests;
-  if (w.rate <= PerSecond(0)) w.infeasible = "not even one request fits beside the weights";
+  if (w.rate <= PerSecond(0)) w.infeasible = "not even one request fits next to the weights";
   if (!w.infeasible.empty()) return w;
   w.accelerator_hours = i.requests / w.rate.base() * q.accelerators() / hours(1).base();
   w.tasks = batch.tasks * w.devices;

@@ -1,8 +1,8 @@
-// The whole machine of a design, its open tiers sized by what the workloads ask of them.
+// Builds the whole machine of a design; tiers of open size get what the workloads need.
 //
-// How many servers such a tier needs hangs on the steps it feeds, and those on the networks. So the
-// machine is laid out once, the workloads are asked what they want of tiers that never bind, and
-// those tiers are built again.
+// The servers of such a tier depend on the steps that it feeds, and the steps depend on the
+// networks. So the machine is laid out once, the workloads are asked what they need if tiers never
+// limit them, and those tiers are built again.
 #pragma once
 
 #include "model/machine/machine.h"

@@ -7,7 +7,7 @@
 namespace orrery::jobs {
 namespace {
 
-constexpr int kTalkRounds = 4;  // what is found and what is carried settle within
+constexpr int kRounds = 4;  // rounds in which cache hits and replica load converge
 
 traffic::TalkCase talk_of(const design::Serve& serve) {
   const ServeLengths l = lengths_of(serve);
@@ -30,25 +30,25 @@ void add_history(serving::RequestShape& r, const design::Serve& serve) {
   const double history = talk_history(talk);
   r.input = fresh + history;
   if (!serve.prefix_cache) {
-    // The last turn of a talk is its longest.
+    // The last turn of a conversation has the longest history.
     r.input_p99 = std::max(r.input_p99, fresh) + 2 * history;
     return;
   }
   const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
   r.cached_share = (system + history) / r.input;
-  // What is computed varies as what is new does.
+  // Only new text has to be computed, so the spread of lengths is that of the new text.
   r.input_p99 *= r.input / fresh;
 }
 
-void settle_talks(serving::RequestShape& r, const design::Serve& serve,
-                  const serving::Replica& replica, const serving::ServingCosts& costs,
-                  const TalkAsk& ask) {
+void settle_conversations(serving::RequestShape& r, const design::Serve& serve,
+                          const serving::Replica& replica, const serving::ServingCosts& costs,
+                          const ConversationAsk& ask) {
   if (serve.arrivals.visits() <= 1 || !serve.prefix_cache) return;
   traffic::TalkCase talk = talk_of(serve);
   talk.tokens = replica.memory.kv_tokens;
   const double history = talk_history(talk);
   const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
-  for (int round = 0; round < kTalkRounds; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const serving::ServingPoint most = capacity(replica, r, ask.target, costs);
     if (most.concurrency < 1) return;
     talk.replicas = ask.replicas.value_or(

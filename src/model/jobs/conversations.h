@@ -1,6 +1,7 @@
-// Conversations: how long a turn's history is, and what of it a replica's prefix cache still has.
+// Conversations: how long a turn's history is, and how much of it a replica's prefix cache still
+// holds.
 //
-// What is found and what a replica then carries depend on each other; a few rounds settle both.
+// The share that is found and the load of a replica depend on each other; a few rounds settle both.
 #pragma once
 
 #include <optional>
@@ -12,19 +13,19 @@
 
 namespace orrery::jobs {
 
-// Adds the history of a mean turn to a request, all of it found in the prefix cache if the service
-// has one. Leaves requests that are no turns as they are.
+// Adds the history of an average turn to a request, all of it found in the prefix cache if the
+// service has one. Does nothing for requests that are not turns.
 void add_history(serving::RequestShape& request, const design::Serve& serve);
 
-struct TalkAsk {
+struct ConversationAsk {
   serving::ServingTarget target;
   PerSecond peak;
   std::optional<double> replicas;                    // none: as many as the peak needs
-  double load = figures::assumptions::kReplicaLoad;  // share of what a replica carries
+  double load = figures::assumptions::kReplicaLoad;  // share of a replica's capacity
 };
-// Sets the share of each prompt that a replica's cache still has of its conversation.
-void settle_talks(serving::RequestShape& request, const design::Serve& serve,
-                  const serving::Replica& replica, const serving::ServingCosts& costs,
-                  const TalkAsk& ask);
+// Sets the share of each prompt that a replica's cache still holds from its conversation.
+void settle_conversations(serving::RequestShape& request, const design::Serve& serve,
+                          const serving::Replica& replica, const serving::ServingCosts& costs,
+                          const ConversationAsk& ask);
 
 }  // namespace orrery::jobs

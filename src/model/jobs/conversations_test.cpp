@@ -65,7 +65,7 @@ TEST(Conversations, cached_share_and_capacity_settle_in_rounds) {
   const serving::ServingCosts costs = serving_source(device);
   for (const std::optional<double> given : {std::optional<double>(), std::optional<double>(7)}) {
     serve.router = given ? catalog::ServeRouter::prefix : catalog::ServeRouter::session;
-    const jobs::TalkAsk ask{
+    const jobs::ConversationAsk ask{
         .target = {.tpot_p99 = milliseconds(30)}, .peak = PerSecond(900), .replicas = given};
     traffic::TalkCase talk{.turns = 3, .think = 20, .prompt = 400, .output = 100, .at_home = true};
     talk.tokens = replica.memory.kv_tokens;
@@ -80,17 +80,17 @@ TEST(Conversations, cached_share_and_capacity_settle_in_rounds) {
       rounds.push_back(own.cached_share);
     }
     serving::RequestShape settled = q.request;
-    settle_talks(settled, serve, replica, costs, ask);
+    settle_conversations(settled, serve, replica, costs, ask);
     EXPECT_THAT(rounds, Contains(settled.cached_share));
     EXPECT_NE(settled.cached_share, q.request.cached_share);
   }
   serving::RequestShape as_it_was = q.request;
   serve.prefix_cache = false;
-  settle_talks(as_it_was, serve, replica, costs, {.peak = PerSecond(9)});
+  settle_conversations(as_it_was, serve, replica, costs, {.peak = PerSecond(9)});
   EXPECT_EQ(as_it_was.cached_share, 0.5);
   serve.prefix_cache = true;
   serve.arrivals.turns = 1;
-  settle_talks(as_it_was, serve, replica, costs, {.peak = PerSecond(9)});
+  settle_conversations(as_it_was, serve, replica, costs, {.peak = PerSecond(9)});
   EXPECT_EQ(as_it_was.cached_share, 0.5);
 }
 

@@ -23,7 +23,8 @@ KvRoom kv_room(const machine::Machine& m, const design::Serve& serve, const mach
   }
   const machine::Tier* tier = find_tier(m.tiers, serve.kv_tier->tier);
   if (tier == nullptr) return {};
-  // All replicas read at once: of drives in the hosts those of one host, of others all.
+  // All replicas read at once: the replicas of one host share drives in the host, and all replicas
+  // share any other tier.
   const double beside = tier->per_node
                             ? std::max(1.0, fleet.accelerators_per_host / query.accelerators())
                             : std::max(1.0, replicas);

@@ -1,4 +1,4 @@
-// What a replica of a service has of its KV tier.
+// The capacity and the rate that a replica of a service gets from its KV tier.
 #pragma once
 
 #include "model/jobs/predict_sessions.h"
@@ -6,7 +6,7 @@
 
 namespace orrery::jobs {
 
-// Returns no room for a service without a KV tier; `replicas` share it.
+// Returns zero capacity for a service without a KV tier; `replicas` share the tier.
 KvRoom kv_room(const machine::Machine& machine, const design::Serve& serve,
                const machine::Fleet& fleet, const ServingQuery& query, double replicas);
 

@@ -28,7 +28,7 @@ Bytes weights_of(const machine::Machine& m, const design::Workload& w) {
   return Bytes(name_job(m, w).parameters * kBytesPerWeight);
 }
 
-// The weights of the model that the nearest stage above trains.
+// Returns the weights of the model that the nearest stage above trains.
 Bytes trained_above(const machine::Machine& m, const std::vector<PipelineStage>& above) {
   for (const PipelineStage& s : std::views::reverse(above)) {
     const bool trains = s.stage->stage == design::DataStage::train && s.workload != nullptr;
@@ -45,7 +45,7 @@ void fill_move(PipelineStage& s, const machine::Machine& m,
   s.way = s.stage->rate.value_or(storage::kUnlimitedRate);
   const bool reads_tier = s.stage->stage != design::DataStage::ingest;
   if (s.to == nullptr || (reads_tier && s.from == nullptr)) {
-    s.infeasible = "a tier that it names is not there";
+    s.infeasible = "a tier that it names does not exist";
     return;
   }
   if (s.from == nullptr) return;
@@ -64,7 +64,7 @@ void fill_move(PipelineStage& s, const machine::Machine& m,
 void fill_work(PipelineStage& s, const machine::Machine& m) {
   s.workload = workload_named(m.design(), s.stage->workload);
   if (s.workload == nullptr) {
-    s.infeasible = "its workload is not there";
+    s.infeasible = "its workload does not exist";
   } else if (const auto* train = std::get_if<design::Train>(&s.workload->task)) {
     s.in = size_of(train->dataset);
     s.out = weights_of(m, *s.workload);

@@ -1,13 +1,13 @@
-// The design's pipeline against the machine: which workload or which two tiers a stage is, how many
-// bytes it moves over which way, and for which stages it waits.
+// The design's pipeline on the machine: which workload or which two tiers a stage uses, how many
+// bytes it moves on which path, and which stages it waits for.
 //
 //   moving   first byte of both tiers + bytes / least of (what is left of the source's
 //            reads, of the target's writes, the line between their sites, the rate given)
 //   left     a tier's rate less what runs outside the pipeline read and save there, on average
-//   served   the stages `serve` have ended; where there is none, `deploy`
-// plan/ adds stages up along the longest way and twin/ lives through them; both start here.
-// Where it is wrong: runs outside the pipeline are taken at their mean, not burst by burst, and are
-// not slowed by the copies; two stages on one line between sites do not share it.
+//   served   the stages `serve` have ended; if there are none, `deploy`
+// plan/ adds stages up along the critical path and twin/ simulates them; both start here. Where it
+// is wrong: runs outside the pipeline are taken at their mean, not burst by burst, and copies do
+// not slow them down; two stages on one line between sites do not share it.
 #pragma once
 
 #include <span>
@@ -22,36 +22,37 @@ struct PipelineStage {
   const design::Stage* stage = nullptr;
   std::string label;
   std::string path;
-  const design::Workload* workload = nullptr;  // of a stage that moves no bytes
-  const machine::Tier* from = nullptr;         // none: from outside, or no bytes are moved
+  const design::Workload* workload = nullptr;  // nullptr for a stage that moves bytes
+  const machine::Tier* from = nullptr;         // nullptr: from outside, or no bytes are moved
   const machine::Tier* to = nullptr;
-  Bytes in;                        // read in a cycle, as far as the design says
-  Bytes out;                       // written
-  BytesPerSecond way;              // the line between the sites, or the rate given
-  std::vector<std::size_t> after;  // stages above it
-  bool is_served = false;          // a model serves once it and others like it have ended
-  std::string infeasible;          // why it can never end
+  Bytes in;                        // bytes read per cycle, as far as the design says
+  Bytes out;                       // bytes written per cycle
+  BytesPerSecond way;              // rate of the line between the sites, or the rate given
+  std::vector<std::size_t> after;  // stages above it that it waits for
+  bool is_served = false;          // a model serves once all stages with this flag have ended
+  std::string infeasible;          // why it can never end; empty if it can
 
   bool moves() const { return design::moves_bytes(stage->stage); }
 };
 
-// What is left of a tier's rates.
+// The rates of a tier that are left for the pipeline.
 struct TierLeft {
   BytesPerSecond read;
   BytesPerSecond write;
 };
 
-// `machine` outlives it; no stages where the design has no pipeline.
+// Returns the stages; empty if the design has no pipeline. `machine` must outlive them.
 std::vector<PipelineStage> pipeline_of(const machine::Machine& machine);
-// The number of the stage that a workload is; -1: none.
+// Returns the index of the stage that a workload belongs to; -1 if there is none.
 int stage_of(std::span<const PipelineStage> stages, const design::Workload& workload);
 using TiersLeft = IndexedVector<design::TierIndex, TierLeft>;
-// By tier of the machine, beside runs that are no stages.
+// Returns what runs outside the pipeline leave of each of the machine's tiers.
 TiersLeft tiers_left(const machine::Machine& machine, std::span<const PipelineStage> stages,
                      std::span<const TrainJob* const> runs);
-// Until its last byte is there, alone. `left` are the machine's tiers'.
+// Returns the time until the last byte has arrived if no other stage moves data. `left` are the
+// rates left of the machine's tiers.
 Seconds move_time(const PipelineStage& stage, const TiersLeft& left);
-// What the stage's target holds in the end.
+// Returns the bytes that the stage's target finally holds.
 Bytes kept_by(const PipelineStage& stage, const design::Pipeline& pipeline);
 
 }  // namespace orrery::jobs

@@ -146,7 +146,8 @@ TEST(Pipeline, unknown_workloads_and_unknown_rates) {
   EXPECT_LT(move_time(stages[1], left).base(), first.base() + 1e6);
   // A copy without an interval takes no bandwidth.
   design::Workload work;
-  TrainJob job{.workload = &work};
+  TrainJob job;
+  job.workload = &work;
   job.checkpoint.emplace();
   job.checkpoint->size = gigabytes(8);
   job.checkpoint->interval = seconds(2);

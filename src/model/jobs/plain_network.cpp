@@ -5,8 +5,8 @@
 namespace orrery::jobs {
 namespace {
 
-// A plain network, of the dense peak: assumed, as in train_step.cpp; on cores as their products
-// (`cpu` in data/calibration/gemm.csv).
+// Share of the dense peak that a non-transformer network reaches: assumed, as in train_step.cpp; on
+// CPU cores, the share that matrix products reach (`cpu` in data/calibration/gemm.csv).
 using figures::assumptions::kHostEfficiency;
 using figures::assumptions::kPlainEfficiency;
 

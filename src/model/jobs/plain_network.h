@@ -1,5 +1,5 @@
-// What a network that is no transformer reaches on one device of a fleet, or on its slice: a share
-// of the 16-bit peak (docs/models/plain-network.md).
+// The speed of a non-transformer network on one device of a fleet, or on its slice: a share of the
+// 16-bit peak (docs/models/plain-network.md).
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace orrery::jobs {
 
-// Returns nothing for a device without 16-bit products.
+// Returns nothing for a device that cannot multiply in 16 bits.
 std::optional<FlopsPerSecond> plain_rate(const machine::Machine& machine,
                                          const machine::Fleet& fleet);
 

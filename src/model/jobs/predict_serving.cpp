@@ -28,8 +28,8 @@ using figures::assumptions::kStepWattsError;
 using figures::assumptions::kTtftAbove;
 using figures::assumptions::kTtftBelow;
 using figures::assumptions::kWeightsOnlyError;
-// The fit behind serving_tuning.csv had rows of models of these sizes: Llama 8B and 70B, Qwen3 235B
-// and 397B, DeepSeek V3 and Kimi K2. Models of one size run the same kernels.
+// The fit behind serving_tuning.csv used models of these sizes: Llama 8B and 70B, Qwen3 235B and
+// 397B, DeepSeek V3 and Kimi K2. Models of one size run the same kernels.
 struct FittedSize {
   int layers;
   double hidden;
@@ -37,9 +37,9 @@ struct FittedSize {
 };
 constexpr FittedSize kFittedSizes[] = {
     {32, 4096, false}, {80, 8192, false}, {94, 4096, true}, {60, 4096, true}, {61, 7168, true}};
-// That of older releases had all models of their tables.
+// For older releases the fit used all models in their tables.
 constexpr std::string_view kFittedEngine = "tensorrt-llm-0";
-constexpr double kMemorySlices = 8;  // of an accelerator (cluster/mig.h)
+constexpr double kMemorySlices = 8;  // per accelerator (cluster/mig.h)
 constexpr const char* kServingPage = "docs/models/serving.md";
 
 bool is_fitted(const ServingQuery& q) {
@@ -89,8 +89,8 @@ ServingPrediction describe_point(const machine::Costs& costs, const ServingQuery
 }  // namespace
 
 machine::Costs serving_costs(const machine::Models& models, const ServingQuery& q) {
-  // Cards that no link joins exchange through their host's memory: every byte goes up one port and
-  // down another, at half of what a port takes by itself.
+  // Cards without a link between them exchange data through host memory: every byte goes up one
+  // port and down another, at half the rate of a port.
   const bool joined = q.accelerator->scaleup_per_direction && q.domain != 1;
   const BytesPerSecond through_host = machine::pcie_rate(q.accelerator->pcie_generation) / 2;
   std::optional<compute::DeviceSlice> slice;
@@ -115,15 +115,15 @@ machine::Costs serving_costs(const machine::Models& models, const ServingQuery& 
 
 std::string adapter_fault(const ServingQuery& q) {
   if (!q.adapters) return {};
-  if (q.accelerator->id == machine::kHostDevice) return "adapters on cores are not modelled";
+  if (q.accelerator->id == machine::kHostDevice) return "adapters on CPU cores are not modelled";
   if (q.model.attention == catalog::AttentionKind::mla) {
-    return "adapters beside latent attention are not modelled";
+    return "adapters with latent attention are not modelled";
   }
   if (q.model.state_space_layers > 0) {
-    return "adapters of layers with a state are not modelled";
+    return "adapters on state-space layers are not modelled";
   }
   if (q.model.is_moe() && q.adapters->targets.mlp) {
-    return "adapters of experts are not modelled: write `targets: [qkv, o]`";
+    return "adapters on experts are not modelled: write `targets: [qkv, o]`";
   }
   return {};
 }
@@ -149,26 +149,28 @@ serving::ReplicaAdapters adapters_for(const machine::Models& models, const Servi
 Result<serving::Replica> replica_of(const machine::Models& models, const ServingQuery& q) {
   Diagnostics faults;
   const engines::Engine* engine = find_engine(models.engines, q.engine);
-  if (!engine) faults.push_back(refusal("serving.engine", "no engine named " + q.engine));
+  if (!engine) faults.push_back(refusal("serving.engine", "there is no engine named " + q.engine));
   if (q.model.state_space_layers > 0 && !q.model.gated_mlp) {
     faults.push_back(
         refusal("serving.state-space",
-                "hybrids whose layers are only a state or only an MLP are not modelled"));
+                "hybrids with layers that are only a state space or only an MLP are not modelled"));
   }
   const serving::ServingSplit& s = q.split;
   if (s.tp < 1 || s.pp < 1 || s.attention_dp < 1 || s.ep < 1 || q.model.heads % s.tp != 0) {
-    faults.push_back(refusal("serving.split",
-                             fmt::format("{} heads do not split over tp {}", q.model.heads, s.tp)));
+    faults.push_back(refusal(
+        "serving.split", fmt::format("{} heads do not divide over tp {}", q.model.heads, s.tp)));
   }
   const bool on_cores = q.accelerator->id == machine::kHostDevice;
   if ((q.slice || on_cores) && s.devices() > 1) {
-    faults.push_back(refusal("serving.split",
-                             q.slice ? "a replica on a slice is on one: no link joins slices"
-                                     : "a replica on cores is on one host",
-                             "leave out `tp` and `pp`, or serve on whole accelerators"));
+    faults.push_back(
+        refusal("serving.split",
+                q.slice ? "a replica on slices uses exactly one slice: no link joins slices"
+                        : "a replica on CPU cores uses exactly one host",
+                "leave out `tp` and `pp`, or serve on whole accelerators"));
   }
   if (engine && on_cores && engine->kind == engines::EngineKind::tensorrt_llm) {
-    faults.push_back(refusal("serving.engine", "TensorRT-LLM runs on accelerators, not on cores",
+    faults.push_back(refusal("serving.engine",
+                             "TensorRT-LLM runs on accelerators, not on CPU cores",
                              "write `engine: vllm`"));
   }
   if (std::string fault = adapter_fault(q); !fault.empty()) {
@@ -176,8 +178,8 @@ Result<serving::Replica> replica_of(const machine::Models& models, const Serving
   }
   for (const catalog::Dtype d : {q.precision.products, q.precision.experts}) {
     if (!q.accelerator->peak(d)) {
-      faults.push_back(refusal(
-          "serving.format", fmt::format("{} has no {} products", q.accelerator->id, to_text(d))));
+      faults.push_back(refusal("serving.format", fmt::format("{} cannot multiply in {}",
+                                                             q.accelerator->id, to_text(d))));
     }
   }
   if (has_errors(faults)) return std::unexpected(faults);
@@ -208,7 +210,7 @@ Result<serving::Replica> replica_of(const machine::Models& models, const Serving
                                                                    r.adapters.reserved / gib(1))
                                                      : "",
                                     q.slice ? "a slice of " : "", q.accelerator->id),
-                        q.slice ? "take a larger slice, or quantise the weights"
+                        q.slice ? "use a larger slice, or quantise the weights"
                                 : "raise tp, or quantise the weights"));
   }
   return r;
@@ -218,7 +220,7 @@ double serving_error(const compute::DeviceModel& device, const ServingQuery& q) 
   const bool fitted = is_fitted(q);
   const double model = q.model.is_moe() ? (fitted ? kExpertError : kOtherExpertError)
                                         : (fitted ? kDenseError : kOtherDenseError);
-  // A tuning takes the error of an engine's own kernels in; plain ones have theirs still.
+  // A tuning includes the error of an engine's own kernels; PyTorch's kernels still have theirs.
   const double slice = math::hypot(q.slice ? kSliceError : 0, q.adapters ? kAdapterError : 0);
   return math::hypot(
       math::hypot(q.precision.weights_only ? math::hypot(model, kWeightsOnlyError) : model, slice),
@@ -314,8 +316,9 @@ Result<OpenLoopPrediction> predict_open_loop(const machine::Models& models,
                                              bool prefix_cache) {
   auto run = replay(models, query, arrivals, prefix_cache);
   if (!run) return std::unexpected(run.error());
-  // Scheduling runs a step ahead of the device, so a request is seen a step after it came. What
-  // tests with many clients show beyond that around a first token, single arrivals do not.
+  // Scheduling runs one step ahead of the device, so a request is seen one step after it arrives.
+  // The further delay of first tokens in tests with many clients does not occur for single
+  // arrivals.
   const double aside = run->replica.engine.first_token.base();
   for (traffic::RequestRecord& r : run->records) {
     const double later = aside + serving::kAheadSteps * r.tpot();

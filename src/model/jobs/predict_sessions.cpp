@@ -56,7 +56,7 @@ Result<SessionsPrediction> predict_sessions(const machine::Models& models, const
   policy.kv_tier = kv_tier_law(ask.query, ask.kv, *replica, policy.block_tokens, source);
   traffic::ReplicaSim sim(policy, clock);
   traffic::SessionRun run = run_sessions(sim, ask.load);
-  // Seen a step after it came, and its first token crosses the server.
+  // A request is seen one step after it arrives, and its first token passes through the server.
   const double aside = (replica->engine.first_token + replica->tuning.first_token).base();
   for (traffic::RequestRecord& r : run.records) {
     const double later = aside + serving::kAheadSteps * r.tpot();

@@ -1,10 +1,10 @@
-// Users who talk in turns with one replica, simulated iteration by iteration: what of each turn's
-// history is still on the device, what a KV tier brings back, and what that does to first tokens.
+// Users in conversation with one replica, simulated iteration by iteration: how much of each turn's
+// history is still on the device, how much a KV tier brings back, and the effect on first tokens.
 //
-// traffic/sessions.h is the load, engines/kv_tier.h the tier. A tier's rate is what the replica
-// gets of it: its own ports to its host's memory, or its part of drives or of a store. Kernels that
-// copy many blocks at once reach 51 GB/s on one H200 over PCIe 5, of 55 in long copies (measured;
-// one copy a block of 64 KiB has 16 GB/s).
+// traffic/sessions.h is the load, engines/kv_tier.h the tier. The rate of a tier is the replica's
+// share of it: its own ports to its host's memory, or its share of drives or of a store. Kernels
+// that copy many blocks at once reach 51 GB/s on one H200 over PCIe 5, against 55 in long copies
+// (measured; copying one block of 64 KiB at a time reaches 16 GB/s).
 #pragma once
 
 #include "layers/traffic/sessions.h"
@@ -12,18 +12,18 @@
 
 namespace orrery::jobs {
 
-// A KV tier as one replica has it.
+// A replica's share of a KV tier.
 struct KvRoom {
-  Bytes room;           // none: evicted blocks are gone
-  BytesPerSecond rate;  // at which it is read
+  Bytes room;           // zero: evicted blocks are lost
+  BytesPerSecond rate;  // read rate
   Seconds first_byte;
 };
-// How the tier's fetches stand against computing again, in blocks of so many tokens.
+// Returns how the tier's fetches compare with computing again, in blocks of `block_tokens`.
 engines::KvTierLaw kv_tier_law(const ServingQuery& query, const KvRoom& room,
                                const serving::Replica& replica, int block_tokens,
                                const serving::ServingCosts& costs);
-// Pages of less than sixteen tokens (SGLang's are of one) are looked for by sixteen: a history
-// loses 1 % of it, and a question takes seconds instead of minutes.
+// Raises pages of fewer than sixteen tokens (SGLang's have one) to sixteen: a history loses 1 % of
+// its hits, and a simulation takes seconds instead of minutes.
 void coarsen_blocks(engines::EnginePolicy& policy);
 
 struct SessionsAsk {
@@ -34,18 +34,18 @@ struct SessionsAsk {
 
 struct SessionsPrediction {
   traffic::LatencySummary latency;
-  double error = 0;      // half-width of the 80 % interval of means
-  double on_device = 0;  // of what was said before, the share found there
-  double fetched = 0;    // and brought back from the tier
+  double error = 0;      // half-width of the 80 % interval of the means
+  double on_device = 0;  // share of the history that is found on the device
+  double fetched = 0;    // share of the history brought back from the tier
   double device_tokens = 0;
-  double tier_tokens = 0;  // of room
+  double tier_tokens = 0;  // capacity in tokens
   Seconds fetch_of_token;
-  Seconds compute_of_token;  // of a prompt
+  Seconds compute_of_token;  // compute time per prompt token
 };
 
 Result<SessionsPrediction> predict_sessions(const machine::Models& models, const SessionsAsk& ask);
 
-// Of a replica's ports to its hosts' memory, together.
+// Returns the rate of a replica's ports to its hosts' memory, all together.
 BytesPerSecond host_memory_rate(const ServingQuery& query);
 
 }  // namespace orrery::jobs

@@ -15,7 +15,7 @@ namespace orrery::jobs {
 
 namespace {
 
-// Model chunks of a pipeline stage that a layout left open is tried with, at most.
+// Most model chunks per pipeline stage that are tried for an open layout.
 constexpr int kUsualChunks = 8;
 
 using figures::assumptions::kLearnedImbalance;
@@ -49,12 +49,12 @@ std::vector<training::Unseen> unseen_in(const machine::Models& models, const Tra
     if (!c.saw(kind, id)) all.push_back(kind);
   };
   ask(training::Unseen::model, q.model.id);
-  // A family that stands in for the one that is named is no family that was seen.
+  // A substitute for an unknown family counts as a family without rows.
   const bool stands_in = family_of(models, q) != q.framework;
   if (stands_in || !c.saw(training::Unseen::framework, q.framework)) {
     all.push_back(training::Unseen::framework);
   } else {
-    // A release of a family that is not known at all would be no second surprise.
+    // If the whole family is unknown, an unknown release of it adds no further error.
     ask(training::Unseen::release, q.framework + " " + q.release);
   }
   ask(training::Unseen::accelerator, q.accelerator->id);
@@ -66,8 +66,8 @@ bool LayoutWish::complete() const { return tp && pp && microbatch && (*pp == 1 |
 
 namespace {
 
-// Which attention kernels a framework brings to a device. The devices that FlashAttention 2 leaves
-// half idle are those with 8-bit products: both came with asynchronous matrix units.
+// Returns the attention kernels that a framework uses on a device. The devices that FlashAttention
+// 2 leaves half idle are those with 8-bit products: asynchronous matrix units came with both.
 compute::DeviceOptions libraries_of(const machine::Models& models, const TrainingQuery& q) {
   const bool asynchronous = q.accelerator->peak(catalog::Dtype::fp8).has_value();
   const bool flash2 = framework_of(models, q).flash2;
@@ -78,7 +78,7 @@ compute::DeviceOptions libraries_of(const machine::Models& models, const Trainin
 
 machine::Costs training_costs(const machine::Models& models, const TrainingQuery& q) {
   const bool alone = q.nic <= BytesPerSecond(0);
-  // In-network sums stay out: the libraries of training leave them off unless told.
+  // In-network reduction is left out: training libraries use it only if configured.
   return machine::Costs(models,
                         {.accelerator = q.accelerator,
                          .domain = q.scaleup,
@@ -128,8 +128,8 @@ training::LayoutSpace narrowed(training::LayoutSpace s, const LayoutWish& w) {
 
 namespace {
 
-// The usual chunks of a stage at most; where none of those divides the stages that were asked for
-// (92 layers on 4), the least number that does.
+// Returns the usual most chunks per stage; if none of those divides the stages asked for (92 layers
+// on 4), the least number that does.
 int most_chunks(const std::vector<int>& ascending, const TrainingQuery& q) {
   const int stages = q.layout.pp.value_or(1);
   for (const int vp : ascending) {
@@ -146,7 +146,8 @@ training::LayoutSpace space_of(const TrainingQuery& q, const training::TrainingJ
   training::LayoutSpace usual = whole_space(job);
   usual.cp = {1};
   usual.sharding = {catalog::Sharding::zero1};
-  // More chunks a stage win next to nothing: the bubble goes with 1/vp, the transfers with vp.
+  // More chunks per stage gain almost nothing: the bubble shrinks with 1/vp, but transfers grow
+  // with vp.
   const int most = most_chunks(usual.vp, q);
   std::erase_if(usual.vp, [&](int vp) { return vp > most; });
   usual.schedule = {catalog::Schedule::one_f_one_b};
@@ -167,7 +168,7 @@ TrainingPrediction describe(const machine::Models& models, const TrainingQuery& 
   p.fits = p.memory.peak <= p.memory_limit;
 
   const training::AcceleratorTuning tuning = models.training.accelerator(q.accelerator->id);
-  // Rows of the family that stands in say how far it misses those, not those of the name.
+  // For a substitute family, the error is taken from its rows, not from those of the named family.
   const bool stands_in = family_of(models, q) != q.framework;
   const double family_error =
       stands_in ? std::max(framework.error, models.training.frameworks.front().error)
@@ -221,15 +222,15 @@ Result<TrainingPrediction> predict_training(const machine::Models& models, const
   };
   if (!q.model.scan_is_modelled()) {
     return refuse("these state-space layers are not modelled",
-                  "the shape of their scan is not among the model's facts");
+                  "the catalog does not have the shape of their scan");
   }
   if (workload::modelled(q.precision) != q.precision) {
     return refuse(fmt::format("training in {} is not modelled", to_text(q.precision)),
-                  "its products are not timed: bf16, fp16, fp8, mxfp8 and nvfp4 are");
+                  "matrix products are timed for bf16, fp16, fp8, mxfp8 and nvfp4 only");
   }
   if (!q.accelerator->peak(workload::product_dtype(q.precision))) {
-    return refuse(fmt::format("{} has no {} products", q.accelerator->id, to_text(q.precision)),
-                  "the catalog gives no such peak");
+    return refuse(fmt::format("{} cannot multiply in {}", q.accelerator->id, to_text(q.precision)),
+                  "the catalog has no peak for this format");
   }
   const training::TrainingJob job = job_of(q);
   const machine::Costs costs = training_costs(models, q);

@@ -5,8 +5,8 @@
 //   MFU              = model FLOPs (causal half, no recompute, no gradients of frozen weights) /
 //                      (step time * peak)
 // What the query leaves open (layout "auto", unpublished fields) is chosen: the fastest layout that
-// fits. The interval's width is the framework family's and the accelerator's error on the rows that
-// fixed their parameters, wider for a model that no such row is of, joined in quadrature
+// fits. The interval combines, in quadrature, the errors of the framework family and of the
+// accelerator on the rows that fixed their parameters; it is wider for a model without such rows
 // (docs/models/training.md).
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace orrery::jobs {
 
-// What is fixed of a layout; the rest is chosen.
+// The fixed part of a layout; the rest is chosen.
 struct LayoutWish {
   std::optional<int> tp;
   std::optional<int> pp;
@@ -35,69 +35,69 @@ struct LayoutWish {
   std::optional<bool> sequence_parallel;
   bool async_tp = false;
 
-  bool complete() const;  // nothing but recompute and details of a single device group left open
+  bool complete() const;  // true if only recompute and details of a single device group are open
 };
 
 struct TrainingQuery {
   catalog::ModelShape model;
   const catalog::Accelerator* accelerator = nullptr;
   int gpus = 1;
-  int scaleup = 0;     // devices that the scale-up link joins; 0: the accelerator's own figure
-  BytesPerSecond nic;  // of one device and direction; 0: none
+  int scaleup = 0;     // devices joined by the scale-up link; 0: the accelerator's own figure
+  BytesPerSecond nic;  // per device and direction; 0: none
   double sequence = 0;
-  int batch = 0;  // sequences
+  int batch = 0;  // in sequences
   LayoutWish layout;
   catalog::Precision precision = catalog::Precision::bf16;
   training::TrainingTask task = training::TrainingTask::pretrain;
   std::string framework = "default";
   std::string release;
-  bool balanced_experts = false;  // routing forced even; else the router's own imbalance
+  bool balanced_experts = false;  // routing is forced to be even; false: the router's own imbalance
   bool train_mtp = true;
-  bool padded_experts = false;  // tokens dropped or padded to equal shares
+  bool padded_experts = false;  // tokens are dropped or padded to equal shares
   bool compiled = true;
-  double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
+  double shard_group = 0;  // ranks that share one set of ZeRO-3 shards; 0: all replicas
   training::Recipe recipe;
   catalog::NetworkKind network = catalog::NetworkKind::infiniband;
-  double oversubscription = 1;  // of the fabric
-  Watts power_limit;            // of one device; 0: its own
+  double oversubscription = 1;  // in the fabric
+  Watts power_limit;            // per device; 0: its own limit
 };
 
 struct TrainingPrediction {
   training::Layout layout;
-  bool layout_chosen = false;  // some of it was left open
-  bool fits = true;            // false: no candidate fits, this is the one that needs least memory
+  bool layout_chosen = false;  // part of the layout was left open
+  bool fits = true;            // false: no candidate fits, and this one needs least memory
   training::StepEstimate step;
   training::MemoryEstimate memory;
   Bytes memory_limit;
   Estimate step_time_s;
   Estimate tokens_per_s_per_gpu;
   Estimate memory_bytes;
-  Estimate watts;  // of one device; value 0 where nothing is known of its draw
+  Estimate watts;  // per device; value 0 if nothing is known of its draw
   double mfu = 0;
-  Joules energy_per_step;  // of all devices
+  Joules energy_per_step;  // for all devices
   training::SearchCounts counts;
-  std::vector<training::RankedLayout> ranked;  // fastest first, where something was chosen
+  std::vector<training::RankedLayout> ranked;  // fastest first, if a layout was chosen
 };
 
-// The family's parameters on this accelerator, in this release.
+// Returns the family's parameters on this accelerator, in this release.
 training::FrameworkModel framework_of(const machine::Models& models, const TrainingQuery& query);
-// What of the question no fitted row is of; each makes the interval wider.
+// Returns what the query has that no fitted row has; each item widens the interval.
 std::vector<training::Unseen> unseen_in(const machine::Models& models, const TrainingQuery& query);
 
-// Device, links and factors of one query.
+// Returns device, links and factors of a query.
 machine::Costs training_costs(const machine::Models& models, const TrainingQuery& query);
 
 training::TrainingJob job_of(const TrainingQuery& query);
-// The candidates that a wish leaves of a space.
+// Returns the candidates of a space that agree with the fixed part of a layout.
 training::LayoutSpace narrowed(training::LayoutSpace space, const LayoutWish& wish);
-// What a prediction with open fields tries: the usual choices (ZeRO-1, 1F1B or interleaved, no
-// context parallelism). `orrery search layout` tries whole_space.
+// Returns the layouts that a prediction with open fields tries: the usual choices (ZeRO-1, 1F1B or
+// interleaved, no context parallelism). `orrery search layout` tries whole_space.
 training::LayoutSpace space_of(const TrainingQuery& query, const training::TrainingJob& job);
 Bytes usable_memory(const catalog::Accelerator& a);
 
 Result<TrainingPrediction> predict_training(const machine::Models& models,
                                             const TrainingQuery& query);
-// Of one layout that refuse_layout accepts; what search and predict_training share.
+// Predicts one layout that refuse_layout accepts; shared by search and predict_training.
 TrainingPrediction describe(const machine::Models& models, const TrainingQuery& query,
                             const training::TrainingJob& job, const machine::Costs& costs,
                             const training::Layout& layout);

@@ -7,24 +7,20 @@
 namespace orrery::jobs {
 namespace {
 
-QueuedJob head_of(const machine::Machine& m, const design::Workload& w) {
+void fill_head(QueuedJob& job, const machine::Machine& m, const design::Workload& w) {
   const auto& jobs = std::get<design::Jobs>(w.task);
-  return {.workload = &w,
-          .jobs = &jobs,
-          .label = label_of(m.design(), w),
-          .path = machine::path_of(w),
-          .fleet = fleet_of(m.fleets, w),
-          .infeasible = {},
-          .from_trace = !jobs.trace.empty(),
-          .rate = jobs.rate.value_or(PerSecond(0)),
-          .mean_run = jobs.mean_duration.value_or(Seconds(0))};
+  static_cast<JobHead&>(job) = job_head(m, w);
+  job.jobs = &jobs;
+  job.from_trace = !jobs.trace.empty();
+  job.rate = jobs.rate.value_or(PerSecond(0));
+  job.mean_run = jobs.mean_duration.value_or(Seconds(0));
 }
 
 bool has_rate(const QueuedJob& job) {
   return job.jobs->rate.has_value() && job.jobs->mean_duration.has_value();
 }
 
-// Where the design gives no weights, small jobs are as much more frequent as they are smaller.
+// Without weights in the design, the frequency of a size is inversely proportional to it.
 double weight_of(const design::Jobs& jobs, std::size_t size) {
   return size < jobs.weights.size() ? jobs.weights[size] : 1.0 / jobs.sizes[size];
 }
@@ -43,7 +39,7 @@ void fill_sizes(StreamJob& job) {
   job.largest = job.sizes.empty() ? 0 : *std::ranges::max_element(job.sizes);
 }
 
-// The accelerators that one job takes on average: the mix, packed.
+// Returns the accelerators that a job takes on average when the mix is packed.
 double packed_size(const SliceJob& job) {
   std::vector<cluster::MigDemand> demand;
   double slices = 0;
@@ -69,7 +65,7 @@ void fill_mix(SliceJob& job) {
   for (double& s : job.shares) s /= sum;
 }
 
-// How the fleet's accelerators are cut for good, if they are.
+// Fills in how the fleet's accelerators are permanently cut, if they are.
 void fill_cut(SliceJob& job) {
   std::vector<int> cut;
   for (const design::MigSlices& slices : job.fleet->fleet->mig) {
@@ -78,31 +74,33 @@ void fill_cut(SliceJob& job) {
   }
   if (cut.empty()) return;
   if (!fits_one_gpu(cut, job.profiles, &job.fixed)) {
-    job.infeasible = "the fleet's `mig` slices do not fit one accelerator";
+    job.infeasible = "the fleet's `mig` slices do not fit on one accelerator";
   }
   const auto is_cut = [&](int profile) { return std::ranges::find(cut, profile) != cut.end(); };
   if (!std::ranges::all_of(job.wanted, is_cut)) {
-    job.infeasible = "its jobs ask for a slice that the fleet's `mig` does not cut";
+    job.infeasible = "its jobs ask for a slice that the fleet's `mig` does not provide";
   }
 }
 
 }  // namespace
 
 StreamJob stream_job(const machine::Machine& m, const design::Workload& w) {
-  StreamJob job{head_of(m, w), {}, {}};
+  StreamJob job;
+  fill_head(job, m, w);
   fill_sizes(job);
   if (job.fleet == nullptr) {
-    job.infeasible = "no fleet to run on";
+    job.infeasible = "there is no fleet to run on";
   } else if (!job.from_trace && (!has_rate(job) || job.sizes.empty())) {
-    job.infeasible = "a stream needs `rate` and `mean_duration`, or a trace";
+    job.infeasible = "a queue of jobs needs `rate` and `mean_duration`, or a trace";
   }
   return job;
 }
 
 SliceJob slice_job(const machine::Machine& m, const design::Workload& w) {
-  SliceJob job{head_of(m, w), {}, {}, {}, {}};
+  SliceJob job;
+  fill_head(job, m, w);
   if (job.fleet == nullptr || job.fleet->accelerator() == nullptr) {
-    job.infeasible = "no fleet with accelerators to run on";
+    job.infeasible = "there is no fleet with accelerators to run on";
     return job;
   }
   job.profiles = cluster::profiles_of(m.catalog().mig_profiles, job.fleet->accelerator()->id);
@@ -111,7 +109,7 @@ SliceJob slice_job(const machine::Machine& m, const design::Workload& w) {
   fill_mix(job);
   fill_cut(job);
   if (!has_rate(job) || job.shares.empty() || !(job.shares.back() > 0)) {
-    job.infeasible = "jobs of slices need `rate` and `mean_duration`";
+    job.infeasible = "jobs that ask for slices need `rate` and `mean_duration`";
   }
   return job;
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/workload/model_math.h"
 #include "model/figures/assumptions.h"
 #include "model/jobs/conversations.h"
+#include "model/jobs/speculation.h"
 
 namespace orrery::jobs {
 namespace {
@@ -20,8 +20,6 @@ constexpr Mix kMixes[] = {{"chat", 1020, 129, 4142, 601},
                           {"code", 1469, 13, 7436, 251},
                           {"summary", 4096, 256, 16384, 1024}};
 
-using figures::assumptions::kAcceptedTokens;
-using figures::assumptions::kDraftedTokens;
 using figures::assumptions::kTextBytesPerToken;
 constexpr Seconds kLeastTime = microseconds(1);
 
@@ -30,17 +28,6 @@ const Mix* mix_of(const design::Serve& serve) {
     if (serve.arrivals.trace == m.name) return &m;
   }
   return nullptr;
-}
-
-void add_draft(serving::RequestShape& r, const machine::Machine& m, const design::Serve& serve) {
-  if (serve.draft_model.empty() || serve.model.empty()) return;
-  const catalog::ModelShape* model = find_model(m.design(), m.catalog(), serve.model);
-  const catalog::ModelShape* draft = find_model(m.design(), m.catalog(), serve.draft_model);
-  if (draft == nullptr || model == nullptr) return;
-  const double share =
-      workload::count_parameters(*draft).active / workload::count_parameters(*model).active;
-  r.checked_per_step = 1 + kDraftedTokens;
-  r.accepted_per_step = kAcceptedTokens / (1 + kDraftedTokens * share);
 }
 
 }  // namespace
@@ -67,11 +54,11 @@ serving::RequestShape request_of(const machine::Machine& m, const design::Serve&
   r.output = traffic::mean_length(l.output);
   r.input_p99 = l.prompt.p99 > 0 ? l.prompt.p99 + l.prompt.added : 0;
   r.output_p99 = l.output.p99;
-  // What was retrieved is shared with nobody.
+  // Retrieved text is not shared between requests.
   const double own = 1 - l.prompt.added / r.input;
   r.cached_share = serve.prefix_cache ? serve.arrivals.shared_prefix * own : 0;
   add_history(r, serve);
-  add_draft(r, m, serve);
+  add_speculation(r, m, serve);
   return r;
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/figures/assumptions.h"
 #include "model/jobs/arrivals.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::jobs {
 namespace {
@@ -12,7 +13,7 @@ using figures::assumptions::kFullTier;
 using figures::assumptions::kReadTail;
 constexpr Seconds kLeastRead = microseconds(1);
 
-// Reads of all services of the tier, at their peaks.
+// Returns the reads per second of all services that use the tier, at their peaks.
 PerSecond reads_asked(const design::Design& d, const std::string& tier) {
   PerSecond asked;
   for (const design::Workload& w : d.workloads) {

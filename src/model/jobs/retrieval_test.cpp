@@ -11,6 +11,7 @@
 #include "model/jobs/service_fixture.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::jobs {
 namespace {

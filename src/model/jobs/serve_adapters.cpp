@@ -8,11 +8,11 @@
 #include "core/base/units.h"
 #include "core/workload/adapters.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 
 namespace orrery::jobs {
 namespace {
 
-constexpr int kPrefixRounds = 4;  // what is found and what is carried settle within
 using figures::assumptions::kAdapterLoadsError;
 constexpr const char* kAdapterPage = "docs/models/serving.md";
 
@@ -24,25 +24,6 @@ serving::AdapterSet adapter_set(const design::Adapters& a) {
           .rank = static_cast<double>(a.rank),
           .targets = workload::adapter_targets(a.targets),
           .skew = a.skew};
-}
-
-void settle_prefixes(serving::RequestShape& r, const design::Serve& serve,
-                     const serving::Replica& replica, const serving::ServingCosts& costs,
-                     const serving::ServingTarget& target) {
-  // Of talks it is their history that counts, which has one adapter.
-  if (!replica.adapters.any() || serve.arrivals.visits() > 1 || r.cached_share <= 0) return;
-  const double shared = r.cached_share;
-  const double own = r.input * (1 - shared);
-  for (int round = 0; round < kPrefixRounds; ++round) {
-    const serving::ServingPoint most = capacity(replica, r, target, costs);
-    if (most.concurrency < 1) return;
-    const double held = most.running * (own + r.output / 2);
-    r.cached_share =
-        shared * prefix_found(replica.adapters, {.prefix = r.input * shared,
-                                                 .fresh = own + r.output,
-                                                 .room = replica.memory.kv_tokens - held,
-                                                 .running = most.running});
-  }
 }
 
 AdapterView adapter_view(const serving::Replica& replica, const serving::ServingPoint& p,
@@ -60,17 +41,20 @@ std::vector<figures::Figure> adapter_figures(const AdapterView& v, double error)
   const auto add = [&](figures::FigureId id, double value, double width, std::string formula) {
     figures.push_back(
         {.kind = id,
-         .estimate = within(value, std::min(0.9, width), width, Basis::derived, kAdapterPage),
+         .estimate = within(value, width, width, Basis::derived, kAdapterPage),
          .formula = std::move(formula)});
   };
   add(figures::FigureId::adapter_memory, v.adapters.reserved.base(), 0,
-      fmt::format("{} slots of {}, at the rank that the engine keeps for {}", set.slots,
+      fmt::format("{} slots of {}, at the rank that the engine reserves for {}", set.slots,
                   brief(v.adapters.reserved / set.slots), significant(set.rank, 3)));
   add(figures::FigureId::adapter_loads, v.slots.loads, kAdapterLoadsError,
-      fmt::format("{} adapters for {} slots, use as 1 / place^{}; one takes {}", set.count,
-                  set.slots, significant(set.skew, 3), brief(v.adapters.load)));
-  add(figures::FigureId::adapter_wait, v.wait.base(), 1.5 * error,
-      "in the time to the first token; slots bound that, and not throughput");
+      fmt::format("{} adapters for {} slots, popularity 1 / place^{}; loading one takes {}",
+                  set.count, set.slots, significant(set.skew, 3), brief(v.adapters.load)));
+  figures.push_back({.kind = figures::FigureId::adapter_wait,
+                     .estimate = figures::widened(figures::FigureId::adapter_wait, v.wait.base(),
+                                                  error, Basis::derived, kAdapterPage),
+                     .formula = "included in the time to the first token; slots limit that, not "
+                                "the throughput"});
   return figures;
 }
 

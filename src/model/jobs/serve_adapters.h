@@ -1,4 +1,4 @@
-// Adapters (LoRA) of a service: the question to the serving model, and its figures.
+// Adapters (LoRA) of a service: how the serving model is asked about them, and their figures.
 #pragma once
 
 #include <string>
@@ -12,21 +12,15 @@ namespace orrery::jobs {
 
 serving::AdapterSet adapter_set(const design::Adapters& adapters);
 
-// With adapters a prefix is shared within one of them only: of what a prompt shares, what the cache
-// of a replica at its capacity still has.
-void settle_prefixes(serving::RequestShape& request, const design::Serve& serve,
-                     const serving::Replica& replica, const serving::ServingCosts& costs,
-                     const serving::ServingTarget& target);
-
-// At one load of a replica.
+// Adapters at one load of a replica.
 struct AdapterView {
   serving::ReplicaAdapters adapters;
   serving::SlotUse slots;
-  Seconds wait;  // for a slot, mean
+  Seconds wait;  // mean wait for a slot
 };
 AdapterView adapter_view(const serving::Replica& replica, const serving::ServingPoint& point,
                          const serving::RequestShape& request);
-// None of a replica without adapters; `error` is that of its latencies.
+// Returns no figures for a replica without adapters; `error` is that of its latencies.
 std::vector<figures::Figure> adapter_figures(const AdapterView& view, double error);
 
 }  // namespace orrery::jobs

@@ -14,6 +14,7 @@
 #include "model/jobs/conversations.h"
 #include "model/jobs/kv_room.h"
 #include "model/jobs/plain_network.h"
+#include "model/jobs/prefix_cache.h"
 #include "model/jobs/replica_start.h"
 #include "model/jobs/retrieval.h"
 #include "model/jobs/serve_adapters.h"
@@ -27,15 +28,14 @@ using figures::assumptions::kReplicaLoad;
 using figures::assumptions::kUnseenLoad;
 using figures::assumptions::kWidestTp;
 using orrery::math::kLog100;
-constexpr double kWholeRounding = 1e-9;  // what a whole number may be off by
+constexpr double kWholeRounding = 1e-9;  // rounding tolerance of a whole number
 
 std::string first_fault(const Diagnostics& faults) {
   return faults.empty() ? "it cannot be served" : faults.front().what;
 }
 
 void count_replicas(ServeJob& job) {
-  job.replicas_needed =
-      std::max(1.0, serving::replicas_needed(job.peak, job.capacity_per_replica, kReplicaLoad));
+  job.replicas_needed = std::max(1.0, job.replicas_for(job.peak, kReplicaLoad));
   job.replicas = job.replicas_given().value_or(job.replicas_needed);
   job.replicas_least = job.serve->autoscale
                            ? std::min(job.replicas, job.replicas_here(job.serve->autoscale->min))
@@ -56,20 +56,21 @@ void size_apart(ServeJob& job, const serving::ServingCosts& costs,
   job.apart = size;
   job.capacity_per_replica = job.most_per_replica = size.per_replica();
   job.replicas_needed = size.decode + size.prefill;
-  // At least one of them decodes.
+  // At least one of the replicas decodes.
   job.replicas = std::max(job.replicas_given().value_or(job.replicas_needed), size.prefill + 1);
   job.replicas_least = job.replicas;
   job.devices = job.accelerators_for(job.replicas);
 }
 
-// Whether whole requests, and whole tasks, end within their bounds.
+// Returns true if whole requests and whole tasks end within their bounds.
 bool ends_within(const ServeJob& job, const serving::ServingPoint& p) {
   const design::Objective& o = job.serve->objective;
   return (!o.latency_p99 || p.whole_p99 <= *o.latency_p99) &&
          (!o.task_p99 || task_p99(task_of(*job.serve, job.request, p)) <= *o.task_p99);
 }
 
-// The largest load up to `most` that ends within them; concurrency 0 if not even one request does.
+// Returns the largest load up to `most` that ends within the bounds; concurrency 0 if not even one
+// request does.
 serving::ServingPoint within_latency(const ServeJob& job, const serving::ServingPoint& most,
                                      const serving::ServingCosts& costs) {
   if (ends_within(job, most)) return most;
@@ -86,7 +87,8 @@ serving::ServingPoint within_latency(const ServeJob& job, const serving::Serving
   return best;
 }
 
-// Memory is not all that can forbid a replica: an accelerator may lack the number format.
+// Says why no split works. Memory is not the only reason: an accelerator may lack the number
+// format.
 std::string why_no_split(const ServeJob& job, const machine::Models& models, int most) {
   const auto alone = replica_of(models, job.query);
   const std::string code = alone ? "" : alone.error().front().code;
@@ -99,10 +101,11 @@ std::string why_no_split(const ServeJob& job, const machine::Models& models, int
                      brief(job.fleet->accelerator()->memory));
 }
 
-// The split and the replica; false, with the reason, if there is none.
+// Chooses the split and the replica; returns false, with the reason, if there is none.
 bool choose_replica(ServeJob& job, const machine::Machine& m) {
   const machine::Models& models = m.models();
   job.query = serving_query(models, *job.serve, *job.model, *job.fleet, job.request);
+  job.weights = serving::serving_weights(*job.model, {}, job.query.precision);
   const int most = job.widest_split();
   const auto tp = job.serve->tp ? job.serve->tp : least_tp(models, job.query, most);
   if (!tp) {
@@ -118,12 +121,12 @@ bool choose_replica(ServeJob& job, const machine::Machine& m) {
   if (!replica) return false;
   job.replica = std::move(*replica);
   if (job.serve->disaggregated && job.fleet->host) {
-    job.infeasible = "prefill and decode apart on cores are not modelled";
+    job.infeasible = "prefill and decode on different replicas are not modelled on CPU cores";
   }
   return job.feasible();
 }
 
-// What a replica carries within the objectives and at all, and how many there are.
+// Computes what a replica carries within the objectives and at most, and the number of replicas.
 void size_joined(ServeJob& job, const serving::ServingCosts& costs,
                  const serving::ServingTarget& target) {
   serving::ServingPoint within = capacity(job.replica, job.request, target, costs);
@@ -148,11 +151,11 @@ void fill_transformer(ServeJob& job, const machine::Machine& m) {
   const serving::ServingCosts costs = serving_source(device_costs);
   const serving::ServingTarget target = target_of(*job.serve, job.request.output);
   job.error = math::hypot(serving_error(device_costs.device(), job.query), kUnseenLoad);
-  // Of cores a roofline is all there is.
+  // For CPU cores there is only a roofline.
   job.basis = job.fleet->host ? Basis::assumed : Basis::fitted;
-  TalkAsk talks{.target = target, .peak = job.peak, .load = kReplicaLoad};
+  ConversationAsk talks{.target = target, .peak = job.peak, .load = kReplicaLoad};
   if (!job.serve->autoscale) talks.replicas = job.replicas_given();
-  settle_talks(job.request, *job.serve, job.replica, costs, talks);
+  settle_conversations(job.request, *job.serve, job.replica, costs, talks);
   job.shared = job.request.cached_share;
   settle_prefixes(job.request, *job.serve, job.replica, costs, target);
   job.query.request = job.request;
@@ -168,7 +171,7 @@ void fill_plain(ServeJob& job, const machine::Machine& m) {
   const auto products = plain_rate(m, *job.fleet);
   if (!job.serve->network || !products || job.serve->network->forward <= Flops(0)) {
     job.infeasible =
-        "a plain network needs `network.forward` and an accelerator with 16-bit products";
+        "a non-transformer network needs `network.forward` and an accelerator with 16-bit products";
     return;
   }
   const Seconds service = job.serve->network->forward / *products;
@@ -189,7 +192,7 @@ void fill_plain(ServeJob& job, const machine::Machine& m) {
   job.start = replica_start(m, *job.serve, *job.fleet, 1);
   count_replicas(job);
   if (job.serve->autoscale) {
-    // M/M/1 has rho / (1 - rho) in flight.
+    // M/M/1 has rho / (1 - rho) requests in flight.
     const double in_flight = job.serve->autoscale->target;
     job.target = in_flight / (1 + in_flight) / service;
   }
@@ -211,7 +214,7 @@ void fill(ServeJob& job, const machine::Machine& m) {
   fill_traffic(job, m);
   if (!job.serve->zones.empty()) job.ways = failover_ways(m, *job.workload, job.zone);
   if (job.fleet == nullptr) {
-    job.infeasible = "no fleet to run on";
+    job.infeasible = "there is no fleet to run on";
     return;
   }
   job.lengths = lengths_of(*job.serve);
@@ -230,7 +233,7 @@ void fill(ServeJob& job, const machine::Machine& m) {
   }
 }
 
-// Zones of one site are told apart by their fleets.
+// Two zones at one site are distinguished by their fleets.
 std::string zone_label(const std::string& service, const design::Serve& serve,
                        const design::Zone& zone) {
   const bool alone = std::ranges::count(serve.zones, zone.site, &design::Zone::site) == 1;
@@ -250,7 +253,7 @@ double ServeJob::replicas_on(double accelerators) const {
 }
 
 double ServeJob::replicas_here(int of_service) const {
-  // Halves round up, whatever the last bit of a share says.
+  // Halves round up, whatever the last bit of a share is.
   return std::max(1.0, std::floor(of_service * share + 0.5 + kWholeRounding));
 }
 
@@ -258,6 +261,10 @@ std::optional<double> ServeJob::replicas_given() const {
   if (in_zone() != nullptr && in_zone()->replicas) return *in_zone()->replicas;
   const std::optional<int> all = design::most_replicas(*serve);
   return all ? std::optional(replicas_here(*all)) : std::nullopt;
+}
+
+double ServeJob::replicas_for(PerSecond rate_wanted, double load) const {
+  return serving::replicas_needed(rate_wanted, capacity_per_replica, load);
 }
 
 double ServeJob::replicas_at(double requests_per_second) const {
@@ -271,11 +278,19 @@ int ServeJob::widest_split() const {
   return alone ? 1 : std::min(kWidestTp, fleet->node.part.accelerators);
 }
 
+std::optional<int> narrowest_split(const machine::Models& models, const ServeJob& job,
+                                   const serving::ServingPrecision& precision) {
+  ServingQuery query = job.query;
+  query.precision = precision;
+  return least_tp(models, query, job.widest_split());
+}
+
 std::vector<ServeJob> serve_jobs(const machine::Machine& m, const design::Workload& w) {
   const design::Design& design = m.design();
   const auto& serve = std::get<design::Serve>(w.task);
-  ServeJob whole{.workload = &w, .serve = &serve, .label = label_of(design, w)};
-  whole.path = machine::path_of(w);
+  ServeJob whole;
+  static_cast<JobHead&>(whole) = job_head(m, w);
+  whole.serve = &serve;
   whole.model = serve.model.empty() ? nullptr : find_model(design, m.catalog(), serve.model);
   std::vector<ServeJob> jobs(std::max<std::size_t>(1, serve.zones.size()), whole);
   for (std::size_t z = 0; z < serve.zones.size(); ++z) {
@@ -284,7 +299,6 @@ std::vector<ServeJob> serve_jobs(const machine::Machine& m, const design::Worklo
     jobs[z].fleet = fleet_of_zone(m.fleets, serve.zones[z]);
     jobs[z].share = serve.zones[z].share;
   }
-  if (serve.zones.empty()) jobs.front().fleet = fleet_of(m.fleets, w);
   for (ServeJob& job : jobs) fill(job, m);
   return jobs;
 }

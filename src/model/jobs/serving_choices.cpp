@@ -18,8 +18,8 @@ using orrery::math::kNormal99;
 // What one replica of each kind carries.
 struct Carried {
   ServingChoice choice;  // engine, format, tp
-  int each = 1;          // replicas of an accelerator, where it is cut
-  PerSecond joined;      // 0: it meets no objective
+  int each = 1;          // replicas per accelerator, if it is cut
+  PerSecond joined;      // requests per second; 0: it meets no objective
   double batch = 0;
   Seconds ttft;
   Seconds tpot;
@@ -44,7 +44,7 @@ void fill_prefill(Carried& c, const serving::Replica& r, const serving::RequestS
   const Seconds fixed = prompt + moved + r.engine.first_token + r.tuning.first_token;
   double load = kPromptQueueLoad;
   if (target.ttft_p99 > Seconds(0)) {
-    const double waits = (target.ttft_p99 - fixed) / prompt / kLog100;  // of prompts, mean
+    const double waits = (target.ttft_p99 - fixed) / prompt / kLog100;  // mean prompts waiting
     load = std::clamp(2 * waits / (1 + 2 * waits), 0.0, kPromptQueueLoad);
     if (waits <= 0) load = 0;
   }
@@ -148,7 +148,7 @@ std::vector<ServingChoice> serving_within(const machine::Models& models, const S
     const double n = std::floor(static_cast<double>(gpus) * c.each / c.choice.tp);
     if (ask.joined && n >= 1 && c.joined > PerSecond(0)) choices.push_back(joined_choice(c, n));
     if (!ask.apart || n < 2 || c.prefill <= PerSecond(0) || c.decode <= PerSecond(0)) continue;
-    // p X_p = (n - p) X_d, and the better of the whole numbers beside it.
+    // p X_p = (n - p) X_d; takes the better of the two neighbouring whole numbers.
     const double even = n * c.decode.base() / (c.decode + c.prefill).base();
     const auto at = [&](double p) {
       p = std::clamp(p, 1.0, n - 1);

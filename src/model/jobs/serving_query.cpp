@@ -4,15 +4,18 @@
 
 #include "core/workload/model_math.h"
 #include "core/workload/transformer.h"
+#include "model/figures/assumptions.h"
 #include "model/jobs/serve_adapters.h"
 
 namespace orrery::jobs {
 namespace {
 
-// As vLLM sets them on CPUs, a socket a rank.
+using figures::assumptions::kSocketSequences;
+using figures::assumptions::kSocketTokens;
+// Limits as vLLM sets them on CPUs, with one rank per socket.
 engines::EngineLimits host_limits(const machine::Fleet& fleet) {
   const double sockets = std::max(1, fleet.node.part.host_cpus);
-  return {.token_budget = 2048 * sockets, .max_sequences = 128 * sockets};
+  return {.token_budget = kSocketTokens * sockets, .max_sequences = kSocketSequences * sockets};
 }
 
 }  // namespace
@@ -36,7 +39,7 @@ ServingQuery serving_query(const machine::Models& models, const design::Serve& s
   engines::EngineLimits limits = q.limits.value_or(default_limits(*engine, q.memory()));
   if (serve.max_batch) limits.max_sequences = *serve.max_batch;
   if (!serve.chunked_prefill) {
-    // Prompts that enter whole take as many tokens of a step as they have.
+    // Without chunked prefill, a prompt takes as many tokens of a step as it has.
     limits.chunked_prefill = false;
     limits.token_budget = std::max({limits.token_budget, request.input, request.input_p99});
   }

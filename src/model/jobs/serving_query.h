@@ -1,4 +1,4 @@
-// A service of the design as a question to the serving model.
+// Turns a service of the design into a query for the serving model.
 #pragma once
 
 #include "model/jobs/predict_serving.h"

@@ -110,7 +110,7 @@ TEST(ServingQuery, cores_and_whole_prompts_have_their_own_limits) {
   const auto replica = replica_of(m.models(), q);
   ASSERT_TRUE(replica);
   const machine::Costs costs = serving_costs(m.models(), q);
-  settle_talks(r, s, *replica, serving_source(costs), {.peak = PerSecond(1)});
+  settle_conversations(r, s, *replica, serving_source(costs), {.peak = PerSecond(1)});
   EXPECT_EQ(r.cached_share, 0.3) << "not a conversation";
 }
 

@@ -1,4 +1,4 @@
-// One training step as the rest of the review needs it, whether of a transformer or a plain
+// One training step in the form that the rest of the review needs, for a transformer or another
 // network.
 #pragma once
 
@@ -18,23 +18,23 @@ struct StepSlice {
 struct StepPlan {
   std::string layout;    // "tp8 pp1 dp126 mbs1 zero1"
   std::string chosen;    // how it was chosen: "given", "best of 312 that fit"
-  int replicas = 1;      // data parallel
+  int replicas = 1;      // data-parallel replicas
   int model_shards = 1;  // tensor x pipeline (x expert): distinct shards of the weights
   bool optimizer_sharded = true;
   bool weights_sharded = false;
   Seconds step;
   double units_per_step = 0;     // tokens or samples
   double flops_utilisation = 0;  // MFU
-  Bytes memory;                  // of the fullest device
+  Bytes memory;                  // memory of the fullest device
   Bytes memory_limit;
-  double memory_error = 0.2;     // 80 % half-width of `memory`
-  Watts device_power;            // mean of one accelerator; 0: not known
-  std::vector<StepSlice> parts;  // they sum to `step`
-  // Shares of the step for power and contention.
+  double memory_error = 0.2;     // half-width of the 80 % interval of `memory`
+  Watts device_power;            // mean of one accelerator; 0: unknown
+  std::vector<StepSlice> parts;  // sum up to `step`
+  // Shares of the step, for power and contention.
   double matrix_share = 0;
   double memory_share = 0;
   double exposed_share = 0;          // exposed communication of all kinds
-  double exposed_network_share = 0;  // of it, what crosses the NICs
+  double exposed_network_share = 0;  // part of exposed_share that crosses the NICs
   double error = 0.2;                // half-width of the 80 % interval
   Basis basis = Basis::derived;
   std::string reference;

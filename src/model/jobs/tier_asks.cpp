@@ -15,11 +15,11 @@ namespace orrery::jobs {
 namespace {
 
 using figures::assumptions::kSaveShare;
-// What never binds, yet can be computed with.
+// A rate that never limits, but that can be computed with.
 constexpr BytesPerSecond kBoundlessRate{1e18};
 constexpr Bytes kBoundlessRoom{1e30};
 
-// The stall that the design wants, where it has such a goal.
+// Returns the largest stall that the design's goals allow, if they name one.
 std::optional<Seconds> stall_goal(const design::Design& design) {
   for (const design::Goal& g : design.goals) {
     const bool is_above =
@@ -133,7 +133,7 @@ void ask_stage(std::vector<machine::TierAsk>& asks, const PipelineStage& s,
                   .creates = {}});
 }
 
-// The machine with tiers that hold and carry whatever is asked of them.
+// Returns the machine with tiers that hold and carry whatever they are asked for.
 machine::Machine without_bounds(const machine::Machine& m) {
   machine::Machine free = m;
   for (machine::Tier& t : free.tiers) {

@@ -1,17 +1,16 @@
-// What workloads ask of storage tiers: room, rates and files.
+// What workloads need from storage tiers: capacity, rates and files.
 //
-//   a data set   its size; the rate at which the steps take samples; one open a file
-//   a save       what the keep rules hold; its size within a tenth of the interval, or within the
-//                stall that the design's goal allows where training waits for it; its files
-//   a later copy what is kept; its size within a tenth of the time between two
+//   a data set   its size; the rate at which the steps use samples; one file open per file
+//   a save       what the keep rules hold; its size within a tenth of the interval or, if training
+//                waits for it, within the stall that the design's goal allows; its files
+//   a later copy what is kept; its size within a tenth of the time between two copies
 //   events       what is retained; their rate
 //   batch work   its input and output; both within its window
-//   a stage      what the cycles keep where it moves bytes to; the rate it was given
+//   a stage      what the cycles keep on the tier that it writes; the rate given
 //   an index     its size; the reads of all requests at their peak
-// The review says what of a tier is in use by it, and a tier whose servers the design leaves open
-// is sized by it. Wrong for services' weights, which are not counted since they are small and read
-// at a start, and for their KV tiers; and a restore is asked to be no faster than the tier turns
-// out to be.
+// The review reports the use of each tier from this, and a tier of open size gets its servers from
+// it. Left out: weights of services, which are small and read at a start, and their KV tiers; and a
+// restore may be only as fast as the tier turns out to be.
 #pragma once
 
 #include <vector>
@@ -20,12 +19,13 @@
 
 namespace orrery::jobs {
 
-// Of a run whose costs are known.
+// Returns the needs of a run whose costs are known.
 std::vector<machine::TierAsk> asks_of(const TrainJob& job, const machine::Machine& machine);
 std::vector<machine::TierAsk> asks_of_pipeline(const machine::Machine& machine);
-// Indexes that services look into before a prompt is whole.
+// Returns the needs of the indexes that services read before a prompt is complete.
 std::vector<machine::TierAsk> asks_of_indexes(const machine::Machine& machine);
-// Of all workloads and stages, if no tier ever made them wait. Runs that fit nowhere ask nothing.
+// Returns the needs of all workloads and stages if no tier ever made them wait. Runs that fit
+// nowhere need nothing.
 std::vector<machine::TierAsk> asks_of(const machine::Machine& machine);
 
 }  // namespace orrery::jobs

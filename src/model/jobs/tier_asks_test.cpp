@@ -101,14 +101,17 @@ TEST(TierAsks, goals_and_intervals_set_the_rate_of_saves) {
     d.goals = {goal};
     const machine::Machine m = build_machine(d, machine::known());
     design::Train train;
-    TrainJob job{.train = &train, .label = "r"};
+    TrainJob job;
+    job.train = &train;
+    job.label = "r";
     job.checkpoint.emplace();
     job.checkpoint->async = false;
     job.checkpoint->size = gigabytes(6);
     job.checkpoint->files = 4;
     job.checkpoint->interval = seconds(30);
     job.checkpoint->first = job.checkpoint->safe = &m.tiers[design::TierIndex(0)];
-    job.checkpoint->later = {{.tier = &m.tiers[design::TierIndex(1)], .kept = {}, .every = seconds(5)}};
+    job.checkpoint->later = {{.tier = &m.tiers[design::TierIndex(1)], .kept = {},
+                              .every = seconds(5)}};
     std::vector<double> writes;
     for (const machine::TierAsk& a : asks_of(job, m)) writes.push_back(a.demand.write.base());
     return writes;
@@ -128,7 +131,9 @@ TEST(TierAsks, cache_misses_are_asked_of_the_tier_behind_it) {
   BytesPerSecond read, cached, filled;
   double hit = -1;
   const machine::Machine m = build_machine(d, machine::known());
-  TrainJob job{.train = &train, .label = "run"};
+  TrainJob job;
+  job.train = &train;
+  job.label = "run";
   job.feed.known = true;
   job.feed.tier = &m.tiers[design::TierIndex(0)];
   job.feed.cache = &m.tiers[design::TierIndex(1)];

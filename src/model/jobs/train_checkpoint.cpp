@@ -1,4 +1,4 @@
-// Saving and coming back: sizes, walls, stalls, the interval that suits the job's failures.
+// Checkpoints and restarts: sizes, limits, stalls, the interval that suits the job's failures.
 #include <algorithm>
 
 #include "core/workload/adapters.h"
@@ -18,7 +18,7 @@ using figures::assumptions::kSerialise;
 using figures::assumptions::kSnapshotBuffers;
 using figures::assumptions::kVersionsKept;
 
-// Adapters are saved alone: what they stand beside stays as it was.
+// Only the adapters are saved: the frozen weights do not change.
 double saved_parameters(const TrainJob& job) {
   if (!job.train->lora || !job.model) return job.parameters;
   const design::Lora& lora = *job.train->lora;
@@ -49,7 +49,7 @@ storage::WritePath write_path(const machine::Tier& tier, const machine::Fleet& f
   const machine::Crossing way = m.crossing_to(fleet, tier);
   if (tier.per_node) {
     path.node = tier.write;
-    path.creates = storage::kUnlimitedCreates;  // every node has a file system of its own
+    path.creates = storage::kUnlimitedCreates;  // every node has its own file system
   } else {
     if (tier.write > BytesPerSecond(0)) path.server = way.capped(tier.write);
     path.commit += way.latency();
@@ -71,7 +71,7 @@ void find_tiers(SavePlan& v, const design::Checkpoint& wanted, const machine::Fl
 
 void fill_restore(SavePlan& v, const TrainJob& job, const machine::Machine& m) {
   const machine::Tier& from = v.safe ? *v.safe : *v.first;
-  // A restart reads the frozen weights, beside which adapters are little.
+  // A restart also reads the frozen weights, next to which adapters are small.
   const storage::StateBytes state =
       job.train->lora ? storage::StateBytes{.weight = kHalfBytes} : saved_state(job);
   const storage::RestoreLoad load = restore_load(job.parameters, state, {.save = layout_of(job)});
@@ -88,8 +88,8 @@ void fill_restore(SavePlan& v, const TrainJob& job, const machine::Machine& m) {
   v.restore = restore_time(load, path);
 }
 
-// A save to a tier that no node's loss reaches is drained when it is written; a local one when its
-// copy is.
+// A save to a tier that survives the loss of any node is drained when it is written; a save to
+// local drives when its copy is written.
 void fill_stall(SavePlan& v, const TrainJob& job, Seconds restart) {
   storage::AsyncPath path{.copy_rate = kDeviceToHost, .rank_bytes = v.load.busiest_rank};
   path.drain = v.drain.total;
@@ -124,13 +124,13 @@ const design::KeepRule* rule_of(const machine::Tier& tier, const design::Checkpo
 
 Bytes kept_on(const machine::Tier& tier, const SavePlan& v, const design::Checkpoint& wanted,
               Seconds run) {
-  // No rule, no deletion: the run keeps all it saves.
+  // Without a rule nothing is deleted: the run keeps all its saves.
   const double all = v.interval > Seconds(0) ? std::max(1.0, run / v.interval) : 1;
   const design::KeepRule* rule = rule_of(tier, wanted);
   if (rule == nullptr) return v.size * all;
   if (!rule->newest) return v.size * (1 + run / wanted.milestone.value_or(kMilestone));
-  double saves = *rule->newest + 1;  // and the one in flight
-  // A deletion does not reach what was deleted within the time that versions are kept.
+  double saves = *rule->newest + 1;  // one more for the save in flight
+  // A deleted save still takes space for the time that versions are kept.
   if (tier.tier->versioned) saves += std::min(all, kVersionsKept / v.interval);
   return v.size * saves;
 }
@@ -158,7 +158,7 @@ void fill_checkpoint(TrainJob& job, const machine::Machine& m) {
   const design::Checkpoint& wanted = *job.train->checkpoint;
   SavePlan v;
   find_tiers(v, wanted, *job.fleet, m);
-  if (v.first == nullptr) return;  // a rule says so
+  if (v.first == nullptr) return;  // reported by a rule
   v.async = wanted.mode == design::CheckpointMode::async;
   v.load = save_load(saved_parameters(job), saved_state(job), layout_of(job));
   v.size = v.load.total;

@@ -1,5 +1,4 @@
-// How often the job is struck, how long it takes to come back, and whether nodes are left to run
-// on.
+// How often faults stop the job, how long it takes to come back, and whether enough nodes are left.
 #include <algorithm>
 #include <cmath>
 
@@ -27,7 +26,7 @@ using figures::assumptions::kRestartDefault;
 using figures::assumptions::kRestartGiven;
 using figures::assumptions::kStartOfRank;
 
-// Hosts are new as the run begins.
+// Hosts are new when the run begins.
 void fill_rates(FailurePlan& f, const machine::FailureSource& source, const TrainJob& job) {
   const PerSecond worn = source.rate - source.spot - source.links - source.storms;
   const double early = failure::early_factor(source.shape, 1.0 / worn, job.raw_time);
@@ -40,8 +39,9 @@ void fill_rates(FailurePlan& f, const machine::FailureSource& source, const Trai
   f.rate_high = source.high;
 }
 
-// Nodes go to repair for their hardware, not for software or users, and on how often published
-// fleets agree far better than on interruptions: the geometric mean of those that counted it.
+// Nodes need repair for hardware faults, not for software or users, and published fleets agree far
+// better on how often that happens than on interruptions: returns the geometric mean of the fleets
+// that counted it.
 PerSecond repair_rate(const machine::FailureSource& source, const machine::Fleet& fleet,
                       const machine::Models& models) {
   const double soft = share_of(models.fault_causes, failure::FaultGroup::software) +
@@ -59,7 +59,7 @@ PerSecond repair_rate(const machine::FailureSource& source, const machine::Fleet
   return rows > 0 ? min(broken, PerSecond(math::exp(logs / rows))) : broken;
 }
 
-// A queue whose jobs make way for the run is as good as a spare.
+// Returns true if jobs of another workload give way to the run, which is as good as a spare.
 bool makes_way(const design::Workload& other, const TrainJob& job,
                const design::Scheduler& scheduler) {
   return scheduler.preemption != design::Preemption::none &&
@@ -67,8 +67,8 @@ bool makes_way(const design::Workload& other, const TrainJob& job,
          other.terms.priority < job.workload->terms.priority;
 }
 
-// Nodes of the fleet that neither the layout nor another workload holds stand by as well as the
-// declared spares.
+// Returns the spares: nodes of the fleet that neither the layout nor another workload holds count
+// like the declared spares.
 int spares_of(const TrainJob& job, const machine::FleetBook& book,
               const design::Scheduler& scheduler) {
   const int hosts_per_node = job.fleet->hosts_per_node();
@@ -82,12 +82,13 @@ int spares_of(const TrainJob& job, const machine::FleetBook& book,
          static_cast<int>(std::max(0.0, std::floor(left + 1e-9)));
 }
 
-// Of the run's rate, what is gone with so many hosts more than the spares: all, or its part.
+// Returns the share of the run's rate that is lost with `hosts_missing` hosts more than the spares:
+// all of it, or the missing part.
 double lost_with(const TrainJob& job, int hosts_missing) {
   return job.elastic ? job.elastic->lost_with(hosts_missing) : 1;
 }
 
-// Of the time, that in which a part is out whose hosts are more than the spares.
+// Returns the share of time in which a failed shared part takes more hosts than there are spares.
 double share_without_group(const machine::FailureSource& source, const TrainJob& job, int spares) {
   double out = 0;
   for (const machine::SharedFault& f : source.shared) {
@@ -98,8 +99,8 @@ double share_without_group(const machine::FailureSource& source, const TrainJob&
   return std::min(1.0, out);
 }
 
-// Likewise, hosts in repair as Poisson:  sum over k of P(more than spares + k - 1) x what the k-th
-// missing host takes of the rate.
+// Returns the share lost to single hosts in repair, a Poisson number:  sum over k of P(more than
+// spares + k - 1) x what the k-th missing host takes of the rate.
 double share_without_hosts(const TrainJob& job, int spares, double mean_in_repair) {
   double share = 0, before = 0;
   for (int k = 1; k <= job.hosts && before < 1; ++k) {
@@ -121,7 +122,8 @@ void fill_failure(TrainJob& job, const machine::Machine& m, const machine::Fleet
   const design::Recovery& r = m.design().scheduler.recovery;
   const double hangs = share_of(m.models().fault_causes, failure::FaultGroup::hang);
   const Seconds noticed = r.detect.value_or(kDetectTime);
-  // A mean that the design gives has the hangs in it, unless it says when those end.
+  // If the design gives a mean detection time, hangs are included in it, unless the design says
+  // when they end.
   const Seconds hang = r.hang_timeout.value_or(r.detect ? noticed : kHangTimeout);
   f.noticed = noticed;
   f.hang = max(noticed, hang);
@@ -129,7 +131,7 @@ void fill_failure(TrainJob& job, const machine::Machine& m, const machine::Fleet
   f.requeue = r.requeue.value_or(kRequeueTime);
   if (!r.automatic) f.requeue += r.operator_response.value_or(kOperatorTime);
   f.start = r.restart.value_or(kJobStart + kStartOfRank * job.accelerators);
-  // Times that are all the design's own are means of what happened there, failed attempts included.
+  // Times that all come from the design are means of what happened there, failed attempts included.
   const bool given = r.detect && r.requeue && r.restart;
   f.attempts = given ? 1 : 1 / (1 - kFailedAttempts);
   f.hands = r.automatic && !given ? r.operator_response.value_or(kOperatorTime) * kHandsNeeded
@@ -142,7 +144,7 @@ void fill_failure(TrainJob& job, const machine::Machine& m, const machine::Fleet
                                       .slow_factor = 1 + own.straggler_slowdown.value_or(0)});
 
   f.spares = spares_of(job, book, m.design().scheduler);
-  // A spot node taken back is replaced from the market, not repaired.
+  // A spot node that is taken back is replaced from the market, not repaired.
   const PerSecond broken = repair_rate(source, *job.fleet, m.models());
   f.repair = job.fleet->fleet->failures.repair.value_or(failure::mean_repair({}));
   f.mean_in_repair = job.hosts * (broken * f.repair);

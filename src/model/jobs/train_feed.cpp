@@ -14,6 +14,7 @@ using figures::assumptions::kDefaultShard;
 using figures::assumptions::kHostToDevice;
 using figures::assumptions::kLoaderCores;
 using figures::assumptions::kLoaderShare;
+using figures::assumptions::kOtherSample;
 using figures::assumptions::kTokenIdBytes;
 
 double cores_per_accelerator(const TrainJob& job) {
@@ -23,7 +24,7 @@ double cores_per_accelerator(const TrainJob& job) {
   return node.cores ? *node.cores * kLoaderShare / per_host : kLoaderCores;
 }
 
-// The tier named, else the nearest that could hold the data set.
+// Returns the tier that the run names, or else the nearest that could hold the data set.
 const machine::Tier* source_tier(const TrainJob& job, const machine::Machine& m, Bytes size) {
   if (!job.train->dataset.tier.empty()) return find_tier(m.tiers, job.train->dataset.tier);
   for (const machine::Tier& t : m.tiers) {
@@ -69,12 +70,12 @@ storage::FetchPath path_to(const machine::Tier& tier, const TrainJob& job,
   path.client = network.per_node() > BytesPerSecond(0) && !tier.per_node
                     ? network.per_node() / per_host
                     : path.server;
-  // Opening a file costs the metadata service what creating one does; shards are opened rarely.
+  // Opening a file costs the metadata service as much as creating one; shards are opened rarely.
   path.requests = tier.creates / accelerators;
   return path;
 }
 
-// Requests a second that the drives of a tier answer; what is not known does not bind.
+// Returns the requests per second that the drives of a tier answer; an unknown rate does not limit.
 PerSecond drive_requests(const machine::Tier& tier, const TrainJob& job) {
   const bool known = tier.device != nullptr && tier.device->random_read_iops && tier.devices > 0;
   if (!known) return storage::kUnlimitedCreates;
@@ -84,8 +85,8 @@ PerSecond drive_requests(const machine::Tier& tier, const TrainJob& job) {
                    readers);
 }
 
-// Shards in a row, or files; some samples out of shards that are open already, which costs the
-// drives a request each and the metadata service nothing.
+// Returns the fetch rate for whole shards or separate files. Samples read singly out of shards that
+// are already open cost the drives one request each and the metadata service nothing.
 storage::FetchRate fetch_from(const machine::Tier& tier, const TrainJob& job,
                               const machine::Machine& m) {
   storage::FetchPath path = path_to(tier, job, m);
@@ -115,12 +116,12 @@ void fill_feed(TrainJob& job, const machine::Machine& m) {
   const design::Dataset& data = job.train->dataset;
   const storage::DatasetKind* kind =
       find_dataset_kind(m.models().dataset_kinds, word_of(data.kind));
-  // A language model reads token ids; what else its samples are comes on top.
+  // A language model reads token ids; samples of other kinds come on top.
   const bool text = job.model != nullptr && data.kind == design::DataKind::text;
   const Bytes tokens = job.model ? Bytes(job.train->sequence * kTokenIdBytes) : Bytes(0);
   feed.sample = data.sample_size.value_or(text   ? tokens
                                           : kind ? kind->sample + tokens
-                                                 : kilobytes(100) + tokens);
+                                                 : kOtherSample + tokens);
   feed.decode = data.decode.value_or(kind && !text ? kind->decode : Seconds(0));
   const Bytes size = dataset_size(*job.train, feed.sample);
   feed.tier = source_tier(job, m, size);

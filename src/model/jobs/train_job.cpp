@@ -13,7 +13,8 @@ double units_of_run(const TrainJob& job) {
   return t.dataset.samples.value_or(0) * t.dataset.epochs;
 }
 
-// Of the compute network, per host: what the loaders read all the time, and what a drain adds.
+// Returns the contention on the compute network, per host: what the loaders read all the time, and
+// what a drain adds.
 Contention contention_of(const TrainJob& job, const machine::Machine& m) {
   if (!m.design().fabric.storage.converged || job.hosts == 0) return {};
   const BytesPerSecond wire = m.networks_of(*job.fleet).compute.per_node();
@@ -32,18 +33,24 @@ Contention contention_of(const TrainJob& job, const machine::Machine& m) {
 
 }  // namespace
 
+JobHead job_head(const machine::Machine& m, const design::Workload& workload) {
+  return {.workload = &workload,
+          .label = label_of(m.design(), workload),
+          .path = machine::path_of(workload),
+          .fleet = fleet_of(m.fleets, workload),
+          .infeasible = {}};
+}
+
 TrainJob name_job(const machine::Machine& m, const design::Workload& workload) {
-  TrainJob job{.workload = &workload,
-               .train = &std::get<design::Train>(workload.task),
-               .label = label_of(m.design(), workload)};
-  job.path = machine::path_of(workload);
-  job.fleet = fleet_of(m.fleets, workload);
+  TrainJob job;
+  static_cast<JobHead&>(job) = job_head(m, workload);
+  job.train = &std::get<design::Train>(workload.task);
   const std::string& model = job.train->model;
   job.model = model.empty() ? nullptr : find_model(m.design(), m.catalog(), model);
   job.parameters = job.model            ? workload::count_parameters(*job.model).total
                    : job.train->network ? job.train->network->params
                                         : 0;
-  if (job.fleet == nullptr) job.infeasible = "no fleet to run on";
+  if (job.fleet == nullptr) job.infeasible = "there is no fleet to run on";
   return job;
 }
 

@@ -1,5 +1,5 @@
-// The step of a transformer's run in full: the question that was asked and the whole prediction, of
-// which a TrainJob keeps what the rest of the review needs.
+// The step of a transformer's run in full: the query and the whole prediction, of which a TrainJob
+// keeps what the rest of the review needs.
 #pragma once
 
 #include "model/jobs/predict_training.h"
@@ -9,11 +9,11 @@ namespace orrery::jobs {
 
 struct TrainingRun {
   TrainingQuery query;
-  TrainingPrediction prediction;  // may not fit; then it is the leanest there is
+  TrainingPrediction prediction;  // may not fit; then it is the layout that needs least memory
 };
 
-// On as many accelerators of the job's fleet as the batch spreads over; `job` has its fleet and
-// model. Faults where no layout divides the job.
+// Predicts the run on as many accelerators of the job's fleet as its batch divides over; `job` has
+// its fleet and model. Returns the faults if no layout divides the job.
 Result<TrainingRun> training_run(const TrainJob& job, const machine::Machine& machine);
 
 }  // namespace orrery::jobs

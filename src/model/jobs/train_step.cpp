@@ -1,5 +1,4 @@
-// The step of a run: the layout given, or the best one on as many nodes as the batch can be spread
-// over.
+// The step of a run: the given layout, or the best one on as many nodes as the batch divides over.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,6 +22,7 @@ using figures::assumptions::kGradientBytes;
 using figures::assumptions::kHiddenReduce;
 using figures::assumptions::kPlainEfficiency;
 using figures::assumptions::kPlainError;
+using figures::assumptions::kStepErrorUnknown;
 
 double bytes_of(catalog::Precision p) {
   switch (p) {
@@ -55,17 +55,17 @@ EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainJob& job, i
   const double row = e.width * bytes_of(e.precision);
   const double samples = static_cast<double>(job.train->batch) / gpus;
   const Bytes touched(samples * e.lookups * row);
-  // Forward reads a row; backward reads and writes it with its moment.
+  // The forward pass reads a row; the backward pass reads and writes it with its moment.
   const Seconds memory = touched * 4 / job.fleet->accelerator()->memory_bandwidth;
   const workload::CollectiveCall exchange{workload::Collective::all_to_all, touched, group};
   EmbeddingCost cost{.time = memory + 2 * links.time(exchange).time};
   if (e.placement == design::EmbeddingPlacement::device) {
-    cost.per_device = Bytes(e.rows * row * 2 / gpus);  // weights and one moment a row
+    cost.per_device = Bytes(e.rows * row * 2 / gpus);  // weights and one moment per row
   }
   return cost;
 }
 
-// What a power cap leaves of the matrix speed.
+// Returns the share of the matrix speed that a power cap leaves.
 double capped_share(const machine::Fleet& fleet) {
   const auto tdp = fleet.accelerator()->tdp;
   const auto cap = fleet.fleet->power_cap;
@@ -85,7 +85,7 @@ void fill_plain_step(TrainJob& job, const machine::Machine& m, int available) {
   const auto peak = peak_of(a, job.train->precision);
   if (!job.train->network || !peak || job.train->batch <= 0) {
     job.infeasible =
-        "a plain network needs `network`, `batch` and an accelerator with that precision";
+        "a non-transformer network needs `network`, `batch` and an accelerator with that precision";
     return;
   }
   const int gpus =
@@ -108,7 +108,7 @@ void fill_plain_step(TrainJob& job, const machine::Machine& m, int available) {
   StepPlan& plan = job.step;
   plan.layout = fmt::format("dp{}", gpus);
   plan.replicas = gpus;
-  plan.chosen = "data parallel, assumed efficiency";
+  plan.chosen = "data-parallel, efficiency assumed";
   plan.step = compute + embeddings.time + exposed;
   plan.units_per_step = job.train->batch;
   plan.flops_utilisation = compute * kPlainEfficiency / plan.step;
@@ -175,7 +175,7 @@ void fill_shares(StepPlan& plan, const training::StepEstimate& e, const Training
   plan.matrix_share = seconds_of(e, {matrix, attention, recompute}) / e.seconds;
   plan.memory_share = seconds_of(e, {passes, optimizer}) / e.seconds;
   plan.exposed_share = seconds_of(e, {tp, cp, ep, pp, dp}) / e.seconds;
-  // A group that fits a scale-up domain never meets the network.
+  // A group that fits into a scale-up domain never uses the network.
   double crossing = q.gpus > q.scaleup ? seconds_of(e, {pp, dp}) : 0;
   if (l.tp > q.scaleup) crossing += e.part(tp);
   if (l.tp * l.cp > q.scaleup) crossing += e.part(cp);
@@ -205,14 +205,15 @@ StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
     plan.parts.push_back({std::string(to_text(part)), Seconds(p.step.part(part))});
   }
   fill_shares(plan, p.step, q, p.layout);
-  plan.error = p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1 : 0.2;
+  plan.error = p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1
+                                       : kStepErrorUnknown;
   plan.basis = p.step_time_s.basis;
   plan.reference = p.step_time_s.reference;
   return plan;
 }
 
 std::string refusal(const Diagnostics& faults) {
-  return faults.empty() ? "no layout divides" : faults.front().what;
+  return faults.empty() ? "no layout divides it" : faults.front().what;
 }
 
 std::unexpected<Diagnostics> no_run(std::string why) {
@@ -235,22 +236,22 @@ void fill_transformer(TrainJob& job, const machine::Machine& m) {
   job.step = plan_of(p, run->query);
 }
 
-// Replicas are lost and found by whole hosts.
+// Replicas are lost and regained in whole hosts.
 void fill_elastic(TrainJob& job, int per_host) {
   if (!job.feasible() || !job.train->min_replicas) return;
   const int replicas = job.step.replicas;
   const int of_replica = job.accelerators / std::max(1, replicas);
   const int wanted = *job.train->min_replicas;
   if (wanted > replicas) {
-    job.infeasible = fmt::format("min_replicas is {}, and its layout has {}", grouped(wanted),
+    job.infeasible = fmt::format("min_replicas is {}, but its layout has {}", grouped(wanted),
                                  grouped(replicas));
     return;
   }
   const bool fills_hosts = of_replica % per_host == 0;
   if (job.accelerators % per_host != 0 || (!fills_hosts && per_host % of_replica != 0)) {
     job.infeasible = fmt::format(
-        "min_replicas asks for replicas that fill hosts or share them evenly: {} accelerators each "
-        "on hosts of {}",
+        "min_replicas needs replicas that fill hosts or divide them evenly, but they have {} "
+        "accelerators each on hosts of {}",
         of_replica, per_host);
     return;
   }
@@ -273,7 +274,7 @@ Result<TrainingRun> training_run(const TrainJob& job, const machine::Machine& m)
   const std::vector<int> counts = counts_to_try(job, available);
   if (counts.empty()) {
     return no_run(fmt::format(
-        "batch {} spreads over no layout of {} to {} accelerators", job.train->batch,
+        "batch {} divides over no layout of {} to {} accelerators", job.train->batch,
         grouped(static_cast<std::int64_t>(available * kLeastShareUsed)), grouped(available)));
   }
   Result<TrainingRun> last = no_run("no layout fits");
@@ -295,11 +296,12 @@ Result<TrainingRun> training_run(const TrainJob& job, const machine::Machine& m)
 void fill_step(TrainJob& job, const machine::Machine& m) {
   const machine::Fleet& fleet = *job.fleet;
   if (fleet.accelerator() == nullptr || fleet.accelerators == 0) {
-    job.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
+    job.infeasible = "the fleet has no accelerators; use a `batch` workload for CPUs";
     return;
   }
   if (!fleet.fleet->mig.empty()) {
-    job.infeasible = "the accelerators of its fleet are cut into slices; a run takes whole ones";
+    job.infeasible =
+        "the accelerators of its fleet are cut into slices, but a training run needs whole ones";
     return;
   }
   if (job.model) {
@@ -309,8 +311,8 @@ void fill_step(TrainJob& job, const machine::Machine& m) {
   }
   if (job.feasible() && !(std::isfinite(job.step.step.base()) && job.step.step > Seconds(0))) {
     job.infeasible = wiring_of(fleet, m.networks_of(fleet)).nics_per_host > 0
-                         ? "the time of its step is not known: it is outside what the models cover"
-                         : "its nodes have no NICs to reach one another";
+                         ? "its step time is unknown: it is outside the range of the models"
+                         : "its nodes have no NICs to reach each other";
   }
   const int per_host = std::max(1, fleet.accelerators_per_host);
   job.hosts = (job.accelerators + per_host - 1) / per_host;

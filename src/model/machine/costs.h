@@ -1,12 +1,12 @@
-// What things cost on one kind of accelerator, joined in one way: a kernel, a collective (a send
-// among them), and the clock and power that a stretch of work settles at. What a transfer to a
-// storage tier may take is the Machine's: its wires join hosts, not accelerators.
+// What things cost on one kind of accelerator, computed in one place: a kernel, a collective (a
+// send among them), and the clock and power at which a stretch of work settles. Limits of transfers
+// to a storage tier are the Machine's: its wires join hosts, not accelerators.
 //
-//   kernel      compute/'s time of it alone, times the accelerator's factor inside a step
-//   collective  Links' time of it, times the factor of the level it crosses
-// Training and serving take costs in shapes of their own, built for hundreds of thousands of
-// questions a second; training_source and serving_source give them. Both point at the Costs, which
-// must stay where they are.
+//   kernel      compute/'s time for it alone, times the accelerator's factor inside a step
+//   collective  the time from Links, times the factor of the level that it crosses
+// Training and serving read costs through interfaces of their own, fast enough for hundreds of
+// thousands of questions per second; training_source and serving_source return them. Both point at
+// the Costs, which must not move.
 #pragma once
 
 #include <optional>
@@ -21,11 +21,12 @@
 namespace orrery::machine {
 
 struct CostOptions {
-  compute::DeviceOptions libraries;           // whose kernels run
+  compute::DeviceOptions libraries;           // libraries whose kernels run
   training::AcceleratorTuning tuning;         // factors inside a step; none: kernels alone
-  Watts power_limit;                          // of one device; 0: its own
-  std::optional<compute::DeviceSlice> slice;  // a part of the device, with a share of its power
-  bool graph_reduce = false;  // an engine's own all-reduce, captured, where it beats the library's
+  Watts power_limit;                          // per device; 0: its own limit
+  std::optional<compute::DeviceSlice> slice;  // a slice of the device, with its share of the power
+  // the engine's own all-reduce, captured in a graph, is used if it beats the library's
+  bool graph_reduce = false;
 };
 
 class Costs {
@@ -41,7 +42,8 @@ class Costs {
   const catalog::Accelerator& accelerator() const { return *accelerator_; }
   const compute::DeviceModel& device() const { return device_; }
   const Links& links() const { return links_; }
-  void retune(const training::AcceleratorTuning& tuning) { tuning_ = tuning; }  // while fitting
+  // used while fitting
+  void retune(const training::AcceleratorTuning& tuning) { tuning_ = tuning; }
 
  private:
   const catalog::Accelerator* accelerator_;
@@ -52,7 +54,7 @@ class Costs {
 };
 
 training::CostSource training_source(const Costs& costs);
-// Groups are packed anew, as an engine places the ranks of a replica.
+// Returns the serving costs. Groups are packed again, as an engine places the ranks of a replica.
 serving::ServingCosts serving_source(const Costs& costs);
 
 }  // namespace orrery::machine

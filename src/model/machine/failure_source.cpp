@@ -8,12 +8,14 @@
 namespace orrery::machine {
 namespace {
 
+using figures::assumptions::kNodeMtbf;
 using figures::assumptions::kNodeOfRates;
+using figures::assumptions::kSpotTaken;
 
-// How often the market takes one node back.
+// Returns how often the market takes one node back.
 PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog,
                        const std::string& accelerator) {
-  double share = 0.10;  // where no band is published: the middle of those that are
+  double share = kSpotTaken;
   for (const catalog::SpotBand& band : catalog.spot_bands) {
     if (band.accelerator_id == accelerator && band.low_month && band.high_month) {
       share = (*band.low_month + *band.high_month) / 2;
@@ -26,13 +28,13 @@ PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog
 
 FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts) {
   const design::Failures& own = fleet.fleet->failures;
-  FailureSource s{.base = 1.0 / days(264), .reference = "assumed: one failure in 264 node-days"};
+  FailureSource s{.base = 1.0 / kNodeMtbf, .reference = "assumed: one failure in 264 node-days"};
   const double nodes_of_host = std::max(1, fleet.accelerators_per_host) / kNodeOfRates;
   const failure::PublishedRate published =
       failure::published_rate(models.failure_rates, hosts * nodes_of_host);
   if (published.per_node > PerSecond(0)) {
     s.base = published.per_node * nodes_of_host;
-    s.reference = "calibration/node_failure_rates: published runs by their size";
+    s.reference = "calibration/node_failure_rates: published runs by size";
     s.low = 1 / published.factor;
     s.high = published.factor;
   }

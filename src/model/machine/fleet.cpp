@@ -13,7 +13,8 @@ using figures::assumptions::kHostMemory;
 using figures::assumptions::kSocketMemory;
 using figures::assumptions::kSocketProducts;
 
-// A host as a device that serves models. Its parameters are those of `cpu` in data/calibration.
+// Returns a host as a device that serves models. Its parameters are those of `cpu` in
+// data/calibration.
 std::shared_ptr<const catalog::Accelerator> host_of(const design::FleetNode& node) {
   const double sockets = std::max(1, node.part.host_cpus);
   catalog::Accelerator a{.id = std::string(kHostDevice), .name = node.part.name};

@@ -5,7 +5,7 @@
 namespace orrery::machine {
 namespace {
 
-// Shares of accelerators add up to whole nodes only to rounding.
+// Shares of accelerators add up to whole nodes only up to rounding.
 constexpr double kRounding = 1e-9;
 
 }  // namespace

@@ -8,8 +8,7 @@
 namespace orrery::machine {
 
 BytesPerSecond pcie_rate(int generation) {
-  const double gen5 = 55.4;
-  return gbytes_per_s(gen5 * math::exp2(generation - 5));
+  return figures::assumptions::kPcieGen5 * math::exp2(generation - 5);
 }
 
 namespace {
@@ -21,11 +20,11 @@ fabric::LinkHierarchy link_hierarchy(const Wiring& w,
   l.scaleup_rate = a.scaleup_per_direction.value_or(BytesPerSecond(0));
   l.domain = w.domain > 0 ? w.domain : a.scaleup_domain;
   l.scaleup = parameters.scaleup(a.scaleup_link).curve;
-  l.scaleup.launch += a.scaleup_extra * 2;  // there and back, of the smallest call
+  l.scaleup.launch += a.scaleup_extra * 2;  // there and back, for the smallest call
   l.protocol = parameters.protocol;
   if (w.network != catalog::NetworkKind::none && w.accelerators_per_host > 0) {
     l.network = parameters.network(w.network).curve;
-    // AMD's library, RCCL, has its own choice of algorithms.
+    // AMD's library, RCCL, chooses its algorithms differently.
     l.network.has_tree = a.vendor != "AMD" || parameters.rccl_tree;
     l.nics_per_rank = w.nics_per_host / w.accelerators_per_host;
     const BytesPerSecond port = pcie_rate(a.pcie_generation);
@@ -55,7 +54,7 @@ Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
   w.nics_per_host = own_network ? compute_ports(*network.wanted, fleet)
                                 : nics * w.accelerators_per_host / std::max(1, part.accelerators);
   w.nic_rate = own_network ? compute_port_rate(network, fleet) : part.nic_rate;
-  // Ultra Ethernet sprays packets over RoCE's wires; nobody has published collectives on it.
+  // Ultra Ethernet sprays packets over RoCE's wires; no measured collectives are published for it.
   w.unmeasured = own_network && network.wanted->protocol == design::Protocol::ultra_ethernet;
   const bool lossy_wires = network.is_roce || w.unmeasured;
   w.network = lossy_wires ? catalog::NetworkKind::roce : catalog::NetworkKind::infiniband;
@@ -67,7 +66,7 @@ Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
 workload::GroupShape packed_group(int ranks, int domain) {
   const int most = std::max(1, std::min(ranks, domain));
   for (int g = most; g > 1; --g) {
-    // A split that leaves half of each domain idle is no packing: better uneven.
+    // If an even split leaves half of each domain idle, an uneven one is better.
     if (ranks % g == 0 && 2 * g > most) return {.ranks = ranks, .per_domain = g};
   }
   return {.ranks = ranks, .per_domain = most};

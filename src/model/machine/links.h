@@ -1,11 +1,12 @@
-// How accelerators are joined, and how long a collective takes over that: the one place where the
-// links of a machine are built.
+// How accelerators are joined, and how long a collective takes: the one place where the links of a
+// machine are built.
 //
-// A Wiring says what stands (of a design, of a measured row, of a question's options); Links are
-// made of it with the fitted parameters of the fabric room. A rank's NICs give it no more than its
-// PCIe port does: 55.4 GB/s were measured on generation 5 x16 (nvbandwidth, H200), the others are
-// scaled by generation. The interval of a prediction comes from the residuals of the rows the
-// parameters were fitted on (docs/models/collectives.md), by size and by whether NICs take part.
+// A Wiring says what is installed (from a design, a measured row, or the options of a calculation);
+// Links are made from it with the fitted parameters of the fabric room. A rank's NICs give it no
+// more than its PCIe port does: 55.4 GB/s were measured on generation 5 x16 (nvbandwidth, H200),
+// the others are scaled by generation. The interval of a prediction comes from the residuals of the
+// rows that the parameters were fitted on (docs/models/collectives.md), by size and by whether NICs
+// take part.
 #pragma once
 
 #include "core/base/estimate.h"
@@ -20,22 +21,23 @@ struct Wiring {
   int domain = 0;  // accelerators joined by the scale-up link; 0: the catalog's
   int accelerators_per_host = 8;
   double nics_per_host = 0;
-  BytesPerSecond nic_rate;  // each, per direction
+  BytesPerSecond nic_rate;  // per NIC and direction
   catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;
-  bool sharp = false;        // switches reduce
+  bool sharp = false;        // reduction in the switches
   bool unmeasured = false;   // no row was measured on such a network
   bool torch_timed = false;  // timed from PyTorch, launch included
   bool in_graph = false;     // launched from a captured graph
 };
 
-// Usable rate of a x16 port, one direction.
+// Returns the usable rate of an x16 port, in one direction.
 BytesPerSecond pcie_rate(int generation);
 
-// A fleet with accelerators on its site's compute network as built, or on its provider's.
+// Returns the wiring of a fleet with accelerators, on its site's compute network as built or on its
+// provider's.
 Wiring wiring_of(const Fleet& fleet, const Networks& networks);
 
-// How `ranks` ranks lie when whole domains are filled in order: the largest even split.
+// Returns how `ranks` are placed when whole domains are filled in order: the largest even split.
 workload::GroupShape packed_group(int ranks, int domain);
 
 struct CollectivePrediction {
@@ -45,7 +47,7 @@ struct CollectivePrediction {
 
 class Links {
  public:
-  // `parameters` outlives it.
+  // `parameters` must outlive the Links.
   Links(const Wiring& wiring, const fabric::CollectiveParameters& parameters);
 
   fabric::CollectiveTime time(
@@ -56,14 +58,15 @@ class Links {
   CollectivePrediction predict(
       const workload::CollectiveCall& call,
       fabric::CollectiveAlgorithm algorithm = fabric::CollectiveAlgorithm::automatic) const;
-  // Packed as the domain allows.
+  // Returns the group packed as the domain allows.
   workload::GroupShape group_of(int ranks) const {
     return packed_group(ranks, std::max(1, built_.domain));
   }
 
-  // With this share of the NICs and uplinks left by other traffic, or by what was lost.
+  // Returns the links with the share of the NICs and uplinks that other traffic or failures leave.
   Links left(double share) const;
-  // Whether rows fixed the parameters of both levels; else a prediction is `assumed`.
+  // Returns true if measured rows fixed the parameters of both levels; otherwise a prediction is
+  // `assumed`.
   bool fitted() const { return fitted_; }
   const fabric::LinkHierarchy& built() const { return built_; }
 

@@ -33,7 +33,7 @@ Crossing Machine::crossing_to(const Fleet& fleet, const Tier& tier) const {
 
 namespace {
 
-// None where nothing is known of its nodes' power or of the cooling.
+// Returns nothing if the power of its nodes or the cooling is unknown.
 std::optional<facility::RackFit> rack_of(const Machine& m, const Fleet& f) {
   const auto power = facility::node_power_of(f.node.part, f.accelerator());
   if (!power || f.site == nullptr || m.sites[f.site_index].cooling == nullptr) return std::nullopt;
@@ -49,7 +49,7 @@ int hosts_per_rack(const Fleet& f, const std::optional<facility::RackFit>& fit) 
   return std::max(1, fit ? fit->nodes : 1) * hosts_per_node;
 }
 
-// A node that is a rack may pass its method's rounded maximum by a little.
+// A node that is a whole rack may slightly exceed its cooling method's rounded maximum.
 Watts rack_limit(const std::optional<facility::RackFit>& fit) {
   if (!fit) return {};
   const bool is_whole = fit->bound == facility::RackBound::whole_rack;

@@ -1,10 +1,10 @@
-// The machine as it would stand: a design with its catalog rows, counted out and wired up.
+// The machine that a design describes: the design with its catalog rows, counted and wired.
 //
 //   Design + Models -> sites, fleets, networks, tiers, failure sources, ledger
-// plan/ reviews it in closed form and twin/ runs it in time; both start here, so that neither
-// counts a node or a link in a way of its own. A machine is built once and never changed: whoever
-// wants another design builds another machine. It owns its design, and copies share it; the Models
-// it was built from must outlive it.
+// plan/ reviews it in closed form and twin/ simulates it; both start here, so neither counts a node
+// or a link on its own. A machine is built once and never changed: another design needs another
+// machine. It owns its design, and copies share it; the Models that it was built from must outlive
+// it.
 #pragma once
 
 #include <memory>
@@ -26,11 +26,11 @@ namespace orrery::machine {
 struct Machine {
   std::shared_ptr<const design::Design> wanted;
   const Models* knows = nullptr;
-  Sites sites;  // in the design's order, as fleets and tiers
+  Sites sites;  // in the design's order, like fleets and tiers
   Fleets fleets;
   IndexedVector<design::SiteIndex, Networks> networks;
   Tiers tiers;
-  IndexedVector<design::FleetIndex, FailureSource> failures;  // of a host
+  IndexedVector<design::FleetIndex, FailureSource> failures;  // per host
   Ledger ledger;
 
   const design::Design& design() const { return *wanted; }
@@ -38,28 +38,28 @@ struct Machine {
   const catalog::Catalog& catalog() const { return knows->catalog(); }
   const FailureSource& failures_of(const Fleet& fleet) const { return failures[fleet.index]; }
   const FleetBook& book_of(const Fleet& fleet) const { return ledger.fleets[fleet.index]; }
-  // Of the site where a fleet stands; of the first that has machines of its own.
+  // Returns the networks of the fleet's site; for a rented fleet, those of the first site that has
+  // machines of its own.
   const Networks& networks_of(const Fleet& fleet) const;
   const Networks& main_networks() const;
-  // The wires between a fleet's nodes and the shared tiers: the storage network, or the compute
-  // network where they are one.
+  // Returns the network between a fleet's nodes and the shared tiers: the storage network, or the
+  // compute network if storage shares it.
   const Network& storage_wires(const Fleet& fleet) const;
-  // The way between a fleet and a tier that stands in another site.
+  // Returns the path between a fleet and a tier in another site.
   Crossing crossing_to(const Fleet& fleet, const Tier& tier) const;
 };
 
-// What a host of the fleet hangs on.
+// Returns the parts that hosts of the fleet share.
 SharedParts shared_parts(const Machine& machine, const Fleet& fleet);
 
-// Returns the rate at which a host of the fleet reads from a tier: the tier's own, the line's and
-// the host's wires'.
+// Returns the rate at which a host of the fleet reads from a tier: the least of the tier's, the
+// line's and the host's network rates.
 BytesPerSecond reading_rate(const Machine& machine, const Tier& tier, const Fleet& fleet);
 
-// Lays out all but what depends on the workloads: tiers whose servers the design leaves open have
-// their least. jobs::build_machine builds the whole machine.
+// Lays out everything that does not depend on the workloads: tiers of open size get the fewest
+// servers. jobs::build_machine builds the whole machine.
 Machine lay_out(design::Design design, const Models& models);
-// Builds tiers whose servers the design leaves open, and the networks that join them, for what the
-// workloads ask of them.
+// Builds the tiers of open size, and the networks that join them, for what the workloads need.
 void size_tiers(Machine& machine, const std::vector<TierAsk>& asks);
 
 }  // namespace orrery::machine

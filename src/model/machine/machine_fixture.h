@@ -12,6 +12,7 @@
 #include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::machine {
 

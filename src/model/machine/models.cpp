@@ -5,7 +5,7 @@
 namespace orrery::machine {
 namespace {
 
-// Takes what a reader gives, or notes why it gave nothing.
+// Takes the value of a reader, or notes its faults.
 template <class T>
 void take(Result<T> read, T& into, Diagnostics& faults) {
   if (read) {

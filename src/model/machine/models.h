@@ -1,8 +1,9 @@
-// What the layers made of the tables in Knowledge: every parameter a machine, a review or a run
-// needs, each table parsed once by its layer's reader.
+// What the layers made of the tables in Knowledge: every parameter that a machine, a review or a
+// run needs, each table parsed once by its layer's reader.
 //
-// One object is read at the start (cli/, server/, a test) and handed down. It owns the Knowledge it
-// was read from, so it can be copied and kept; pointers into the catalog live as long as any copy.
+// One object is read at the start (cli/, server/, a test) and passed down. It owns the Knowledge
+// that it was read from, so it can be copied and kept; pointers into the catalog are valid as long
+// as any copy exists.
 #pragma once
 
 #include <memory>
@@ -32,18 +33,18 @@ struct Models {
   std::vector<storage::StorageGuidance> storage_guidance;
   std::vector<engines::Engine> engines;
   std::vector<engines::TuningRow> tunings;
-  std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
+  std::vector<TierMeasurement> tiers;  // measurements of the user's own storage; none as shipped
 
   const catalog::Catalog& catalog() const { return knowledge->catalog; }
 };
 
-// Every fault of every table at once.
+// Returns the models, or every fault of every table at once.
 Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge);
-// From the files of data/, as embedded_files() has them.
+// Reads the models from the files of data/, as embedded_files() has them.
 Result<Models> load_models(std::span<const catalog::EmbeddedFile> files);
 
-// Kernel parameters that `orrery calibrate` wrote for the reader's own machine. A row that names no
-// accelerator or parameter, or has no number, is a fault, as in the shipped files.
+// Reads kernel parameters that `orrery calibrate` wrote for the user's own machine. A row that
+// names no accelerator or parameter, or has no number, is a fault, as in the shipped files.
 Result<std::vector<compute::CalibrationValue>> read_kernel_values(const CsvTable& table);
 
 }  // namespace orrery::machine

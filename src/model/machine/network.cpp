@@ -8,6 +8,7 @@
 #include "layers/fabric/bill.h"
 #include "layers/fabric/hazards.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::machine {
 namespace {
@@ -16,14 +17,16 @@ using figures::assumptions::kFastestCopper;
 using figures::assumptions::kManagementPorts;
 using figures::assumptions::kManagementRate;
 using figures::assumptions::kManagerPorts;
+using figures::assumptions::kStoragePort;
 using figures::assumptions::kStoragePorts;
-// A storage server hangs on two leaves by half a port each: a port of a switch splits in two.
+// A storage server connects to two leaves, each with half a port: a switch port can be split in
+// two.
 constexpr std::int64_t kServerPorts = 1;
 
-// A port splits into its lanes, eight at the most; slower endpoints waste what is left of one.
+// A port can be split into its lanes, eight at most; slower endpoints waste part of a lane.
 constexpr double kMostBreakout = 8;
 
-// What stands in the sites, and what is known of its parts.
+// What is installed in the sites, and what is known of its parts.
 struct Standing {
   const design::Design& design;
   const catalog::Catalog& catalog;
@@ -36,7 +39,7 @@ struct Endpoints {
   int ports_per_node = 0;
   BytesPerSecond port_rate;
   std::int64_t ports = 0;
-  std::int64_t nics = 0;  // of the hosts, wired or not
+  std::int64_t nics = 0;  // NICs of the hosts, wired or not
 
   void add(std::int64_t hosts, int ports_each, BytesPerSecond rate) {
     ports += hosts * ports_each;
@@ -61,7 +64,7 @@ int nics_of_host(const Fleet& f) {
   return (f.node.part.compute_nics + hosts - 1) / hosts;
 }
 
-// A rented fleet brings its provider's network.
+// Returns true for an owned fleet in this site; a rented fleet has its provider's network.
 bool stands_in(const Fleet& f, const design::Site* site) { return !f.rented() && f.site == site; }
 
 BytesPerSecond port_rate_of(const design::Network& wanted, const catalog::Nic* nic,
@@ -95,7 +98,7 @@ Endpoints service_endpoints(const design::Network& wanted, const Fleets& fleets,
   return e;
 }
 
-// Storage servers that stand in a site.
+// Returns the storage servers in a site.
 std::vector<TierServers> servers_in(const Standing& all, const design::Site* site) {
   std::vector<TierServers> out;
   for (const Tier& t : all.tiers) {
@@ -104,7 +107,7 @@ std::vector<TierServers> servers_in(const Standing& all, const design::Site* sit
   return out;
 }
 
-// Ports for servers beside the hosts'; they do not change what a host has.
+// Adds ports for servers beyond the hosts'; the hosts' ports do not change.
 void add_storage_ports(Endpoints& e, const std::vector<TierServers>& servers) {
   if (e.port_rate <= BytesPerSecond(0)) return;
   for (const TierServers& s : servers) {
@@ -137,8 +140,8 @@ fabric::FabricSpec spec_of(const design::Network& wanted, const catalog::Switch*
   return spec;
 }
 
-// The optic whose rate is nearest above, among those with a price; twin-port modules carry two
-// links.
+// Returns the optic with the nearest rate above, among those with a price; twin-port modules carry
+// two links.
 const catalog::Optic* optic_for(const catalog::Catalog& catalog, BytesPerSecond rate,
                                 const std::string& asked) {
   if (!asked.empty()) return catalog.optic(asked);
@@ -225,11 +228,11 @@ namespace {
 Networks networks_in(const design::Networks& f, const Standing& all, const design::Site* site) {
   Networks n{.site = site};
   Endpoints joined = compute_endpoints(f.compute, nic_of(f.compute, all.catalog), all.fleets, site);
-  // One host has nobody to talk to: its accelerators are joined inside it.
+  // A single host needs no network: its accelerators are joined inside it.
   if (joined.nodes == 1) joined.nodes = 0;
   n.compute = build("compute", f.compute, all.catalog, joined);
   const BytesPerSecond storage_rate =
-      n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : gbits_per_s(100);
+      n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : kStoragePort;
   const std::vector<TierServers> servers = servers_in(all, site);
   Endpoints stored = service_endpoints(f.storage, all.fleets, site, kStoragePorts, storage_rate);
   add_storage_ports(stored, servers);
@@ -288,12 +291,13 @@ fabric::PauseOptions pause_options(const Network& n) {
   o.pauses = roce.pfc.value_or(true);
   o.xoff = roce.xoff.value_or(o.xoff);
   const BytesPerSecond rate = n.topology ? n.topology->spec.link_rate : n.port_rate;
-  // What arrives until a pause acts: by the wires, and by the steps of the fluid.
+  // Bytes that arrive until a pause takes effect: those on the wires, and those of the fluid
+  // model's time steps.
   o.headroom = max(fabric::check_headroom({.rate = rate}).per_port, rate * (3 * o.step));
   o.marking->kmin = roce.ecn_kmin.value_or(o.marking->kmin);
   o.marking->kmax = roce.ecn_kmax.value_or(o.marking->kmax);
   o.marking->pmax = roce.ecn_pmax.value_or(o.marking->pmax);
-  // Of one that is given alone, the other follows.
+  // If only one of the two thresholds is given, the other follows from it.
   if (!roce.ecn_kmax) o.marking->kmax = max(o.marking->kmax, o.marking->kmin);
   if (!roce.ecn_kmin) o.marking->kmin = min(o.marking->kmin, o.marking->kmax);
   if (!roce.ecn.value_or(true)) o.marking.reset();

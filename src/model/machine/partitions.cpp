@@ -9,7 +9,7 @@
 namespace orrery::machine {
 namespace {
 
-// A partition that names no fleet is of Slurm's first one.
+// A partition that names no fleet belongs to Slurm's first one.
 bool is_of(const design::SchedulerPartition& partition, const design::Design& design,
            const Fleets& fleets, const Fleet& fleet) {
   if (!partition.fleet.empty()) return fleet.fleet->name == partition.fleet;

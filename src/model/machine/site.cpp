@@ -5,7 +5,7 @@
 namespace orrery::machine {
 namespace {
 
-// A design that was not read from a file has the name that writing it would give.
+// A design that was not read from a file has the path that writing it would give.
 std::string path_of_site(const design::Design& design, std::size_t i) {
   const bool listed = design.sites.size() > 1 || design.places.given("sites[0]");
   return listed ? fmt::format("sites[{}]", i) : "site";

@@ -14,9 +14,9 @@ struct Site {
   design::SiteIndex index;
   const design::Site* site = nullptr;
   std::string path;                                 // "site" or "sites[0]", as the file has it
-  const catalog::GridRegion* region = nullptr;      // nullptr where the catalog has none
-  const catalog::CoolingMethod* cooling = nullptr;  // likewise
-  const catalog::SiteHours* hours = nullptr;        // nullptr where the design names none
+  const catalog::GridRegion* region = nullptr;      // nullptr if the catalog has none
+  const catalog::CoolingMethod* cooling = nullptr;  // nullptr if the catalog has none
+  const catalog::SiteHours* hours = nullptr;        // nullptr if the design names none
 };
 
 using Sites = IndexedVector<design::SiteIndex, Site>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layers/facility/node_power.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::machine {
 namespace {

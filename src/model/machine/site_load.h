@@ -1,5 +1,5 @@
-// What draws power at a site besides the hosts in time: switches and storage, which draw the same
-// all day, and what chain and cooling are sized for; and work that waits for its clean hours.
+// What draws power at a site besides hosts: switches and storage, which draw the same all day, and
+// the power that chain and cooling are sized for; and work that waits for clean hours.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct SiteLoad {
   Watts constant;         // networks and storage
   std::string climate;
 
-  // The site's chain and plant at a mean IT draw.
+  // Returns the site's power chain and cooling plant at a mean IT draw.
   facility::SitePowerRequest request(Watts it_mean) const;
 };
 
@@ -28,16 +28,17 @@ using figures::assumptions::kGridSpread;
 using figures::assumptions::kMeanPowerSpread;
 using figures::assumptions::kOutageLength;
 
-// What carries the heat of so much IT, as the design has it or by default.
+// Returns the cooling plant for that much heat, as the design gives it or by default.
 facility::CoolingPlant cooling_plant(const design::Site& site, Watts heat);
 
-// A workload that waits for clean hours: its rule, and what the grid of its site emits by the hour.
+// A workload that waits for clean hours: its rule, and the hourly carbon intensity of its site's
+// grid.
 struct CleanWork {
   facility::CleanRule rule;
   facility::HourCurve grid;
 };
 
-// None where it does not wait, or nothing is known of the hours.
+// Returns nothing if the workload does not wait, or the hours are unknown.
 std::optional<CleanWork> clean_work(const Machine& machine, const design::Workload& workload);
 
 }  // namespace orrery::machine

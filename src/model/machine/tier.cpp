@@ -8,11 +8,13 @@
 #include "layers/storage/economics.h"
 #include "model/design/names.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 #include "model/machine/tier_size.h"
 
 namespace orrery::machine {
 namespace {
 
+using figures::assumptions::kColdLatency;
 using figures::assumptions::kCreatesLocal;
 using figures::assumptions::kCreatesNfs;
 using figures::assumptions::kCreatesObject;
@@ -23,7 +25,10 @@ using figures::assumptions::kFetchedMedia;
 using figures::assumptions::kFirstByteFile;
 using figures::assumptions::kFirstByteLocal;
 using figures::assumptions::kFirstByteObject;
+using figures::assumptions::kGpuDirectLatency;
+using figures::assumptions::kHotLatency;
 using figures::assumptions::kNodeDrive;
+using figures::assumptions::kNodeNvmeLatency;
 using figures::assumptions::kServiceDirect;
 using figures::assumptions::kServiceFile;
 using figures::assumptions::kServiceLocal;
@@ -32,11 +37,10 @@ using figures::assumptions::kStorageRoundTrip;
 using figures::assumptions::kStreamFile;
 using figures::assumptions::kStreamObject;
 using figures::assumptions::kStreams;
+using figures::assumptions::kWarmLatency;
 
-// Rates of one such drive (Gen4 TLC, catalog tlc-gen4).
+// Drives of nodes are taken as this kind (Gen4 TLC, catalog tlc-gen4).
 constexpr const char* kNodeDevice = "tlc-gen4";
-// What a metadata service runs on: a plain server.
-constexpr const char* kMetadataServer = "cpu-2s-server";
 
 PerSecond default_creates(design::TierKind kind) {
   switch (kind) {
@@ -63,8 +67,8 @@ void fill_latency(Tier& v) {
   v.client_streams = v.tier->client_streams.value_or(kStreams);
 }
 
-// What a read of an open file or object waits for. A first byte that the design gives, and that of
-// an object store that is rented, is all of it but the copies.
+// Fills in the latency of a read of an open file or object. A first byte that the design gives, or
+// that of a rented object store, is the whole latency except the copies.
 void fill_access(Tier& v, const catalog::Catalog& catalog) {
   const design::StorageTier& t = *v.tier;
   const bool is_direct = t.tier == design::Tier::gpu_direct;
@@ -86,14 +90,14 @@ void fill_access(Tier& v, const catalog::Catalog& catalog) {
                 : is_object  ? kServiceObject
                              : kServiceFile;
     if (t.encrypted) q.service += storage::encrypt_time(kLatencyRequest);
-    // Without the kernel and the copy a request begins as soon as the media answer; an object has
+    // Without the kernel and its copy, a request begins as soon as the media answer; an object has
     // no open file before it.
     if (is_direct || is_object) v.first_byte = q.media + q.network + q.service;
   }
   v.latency = access_latency(q);
 }
 
-// What the servers' network and cores carry binds a rate that was only promised, too.
+// The servers' network and cores also limit a rate that is only promised.
 void hold_by_servers(Tier& v) {
   const storage::TierOptions o = options_of(v);
   const storage::ServerWork work{
@@ -109,8 +113,8 @@ void hold_by_servers(Tier& v) {
   hold(read_bound(cores, work), write_bound(cores, work), storage::RateLimit::cores);
 }
 
-// Rates of the tier: as given, else servers x devices x the device's own, never above the network
-// and the cores of the servers.
+// Fills in the tier's rates: as given, else servers x devices x the device's own, never above the
+// network and the cores of the servers.
 void fill_rates(Tier& v) {
   const design::StorageTier& t = *v.tier;
   v.rates_given = t.read.has_value() || t.write.has_value();
@@ -121,7 +125,7 @@ void fill_rates(Tier& v) {
     v.read_limit = r.read_limit;
     v.write_limit = r.write_limit;
     v.rate_basis = v.device->provenance.reference;
-    if (t.device.empty()) v.rate_basis += ", the usual one of its kind: the design names none";
+    if (t.device.empty()) v.rate_basis += ", the usual device for its kind: the design names none";
   }
   if (t.read) v.read = *t.read;
   if (t.write) v.write = *t.write;
@@ -138,7 +142,7 @@ void fill_node_drives(Tier& v, const Fleets& fleets, const catalog::Catalog& cat
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
   for (const Fleet& f : fleets) {
     if (v.device == nullptr || f.node.part.local_nvme.value_or(Bytes(0)) <= Bytes(0)) continue;
-    // A rack of many hosts lists the drives of all of them; a save is written by each to its own.
+    // A rack of many hosts lists the drives of all of them; each host writes its save to its own.
     const Bytes of_host = *f.node.part.local_nvme / f.hosts_per_node();
     v.devices = std::max(1.0, of_host / kNodeDrive);
     v.capacity = max(v.capacity, of_host);
@@ -148,7 +152,7 @@ void fill_node_drives(Tier& v, const Fleets& fleets, const catalog::Catalog& cat
   }
 }
 
-// The drives of the nodes, where no entry of the design is about them.
+// Returns the tier of the nodes' drives if no entry of the design describes it.
 std::optional<Tier> implied_node_tier(const Tiers& views, const Fleets& fleets,
                                       const catalog::Catalog& catalog) {
   for (const Tier& v : views) {
@@ -170,21 +174,6 @@ std::optional<Tier> implied_node_tier(const Tiers& views, const Fleets& fleets,
   return v;
 }
 
-const char* usual_device(design::TierKind kind) {
-  switch (kind) {
-    case design::TierKind::parallel_fs:
-      return "pfs-ddn-ai400x2";
-    case design::TierKind::object:
-      return "obj-hdd-node";
-    case design::TierKind::nfs:
-      return "ontap-a1k";
-    case design::TierKind::local_nvme:
-    case design::TierKind::block:
-      return "tlc-gen4";
-  }
-  return "obj-hdd-node";
-}
-
 }  // namespace
 
 Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
@@ -197,7 +186,7 @@ Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
            .path = fmt::format("storage[{}]", i),
            .label = std::string(t.label())};
     v.device = t.device.empty() ? nullptr : catalog.storage_device(t.device);
-    // Nothing is said of how fast it is: as fast as what is bought for its kind.
+    // If nothing says how fast it is, it is as fast as the usual device for its kind.
     const bool in_nodes = t.tier == design::Tier::node_nvme;
     if (!in_nodes && !t.read && !t.write) v.device = device_or_usual(v, catalog);
     v.per_node = in_nodes;
@@ -206,7 +195,7 @@ Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
     fill_rates(v);
     if (in_nodes && !v.rates_given) fill_node_drives(v, fleets, catalog);
     if (t.capacity) v.capacity = *t.capacity;
-    // A rented tier without a bound has none.
+    // A rented tier without a capacity in the design has no limit.
     if (!t.capacity && v.device && !v.per_node && (t.provider.empty() || !t.device.empty())) {
       v.capacity = v.device->capacity * v.devices * usable_share(v);
     }
@@ -248,17 +237,17 @@ bool stands_in(const Tier& tier, const Fleet& fleet) {
 Seconds latency_target(design::Tier tier) {
   switch (tier) {
     case design::Tier::gpu_direct:
-      return microseconds(50);
+      return kGpuDirectLatency;
     case design::Tier::node_nvme:
-      return microseconds(200);
+      return kNodeNvmeLatency;
     case design::Tier::hot:
-      return milliseconds(1);
+      return kHotLatency;
     case design::Tier::warm:
-      return milliseconds(200);
+      return kWarmLatency;
     case design::Tier::cold:
-      return hours(12);
+      return kColdLatency;
   }
-  return hours(12);
+  return kColdLatency;
 }
 
 Seconds mount_time(const Tier& tier) {
@@ -278,62 +267,6 @@ const Tier* find_tier(const Tiers& tiers, const std::string& label) {
 
 PerSecond creates_of_one(const design::StorageTier& t) {
   return t.metadata.creates.value_or(default_creates(t.kind));
-}
-
-const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog) {
-  return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
-}
-
-std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog& catalog) {
-  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
-  if (device == nullptr) return std::nullopt;
-  const design::StorageTier& t = *tier.tier;
-  // Only what the design asks for: what follows from its devices is bought with them.
-  const bool counted = t.servers.has_value() && tier.device != nullptr;
-  const storage::TierSize size =
-      size_tier({.capacity = counted ? Bytes(0) : t.capacity.value_or(Bytes(0)),
-                 .read = t.read.value_or(BytesPerSecond(0)),
-                 .write = t.write.value_or(BytesPerSecond(0)),
-                 .requests = PerSecond(0)},
-                *device, purchase_options(tier, *device));
-  TierPurchase p{.device = device, .limit = tier.need ? tier.need->size.limit : size.limit};
-  p.devices = tier.need ? tier.devices : std::max(tier.devices, size.devices);
-  p.as_counted = counted && tier.devices >= size.devices;
-  const storage::OwnTerms terms;
-  const bool bare = storage::form_of(*device) == storage::DeviceForm::drive;
-  p.servers = !bare       ? 0
-              : tier.need ? tier.servers
-                          : std::max<double>(t.servers.value_or(0), size.servers);
-  const double tb = device->capacity / terabytes(1) * (bare ? 1 + terms.server_price_share : 1);
-  p.price = {device->price_per_tb.low * tb, device->price_per_tb.high * tb};
-  p.power = device->active_power * (bare ? 1 + terms.server_power_share : 1);
-  return p;
-}
-
-MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog) {
-  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
-  const bool owned = !tier.per_node && tier.tier->provider.empty();
-  if (!owned || device == nullptr || tier.metadata_servers == 0) return {};
-  if (storage::form_of(*device) == storage::DeviceForm::appliance) return {};
-  return {.part = catalog.node(kMetadataServer), .count = tier.metadata_servers};
-}
-
-TierServers servers_of(const Tier& tier, const catalog::Catalog& catalog) {
-  const auto bought = purchase_of(tier, catalog);
-  if (tier.per_node || !tier.tier->provider.empty() || !bought) return {};
-  const double servers =
-      std::ceil(std::max(1.0, bought->servers > 0 ? bought->servers : bought->devices));
-  return {.data = static_cast<std::int64_t>(servers),
-          .each = tier.tier->server_network.value_or(max(tier.read, tier.write) / servers),
-          .metadata = metadata_of(tier, catalog).count};
-}
-
-Watts tier_power(const Tier& tier, const catalog::Catalog& catalog) {
-  const auto bought = purchase_of(tier, catalog);
-  const MetadataServers names = metadata_of(tier, catalog);
-  const Watts drives = bought ? bought->power * bought->devices : Watts(0);
-  if (names.part == nullptr) return drives;
-  return drives + names.part->typical_train_power.value_or(Watts(0)) * names.count;
 }
 
 }  // namespace orrery::machine

@@ -1,4 +1,4 @@
-// A storage tier as the review sees it: rates, what limits them, and what it is made of.
+// A storage tier as the review sees it: rates, their limits, and its parts.
 #pragma once
 
 #include <cstdint>
@@ -18,58 +18,57 @@ namespace orrery::machine {
 
 using figures::assumptions::kLatencyRequest;
 
-// Something that a workload wants of a tier.
+// What a workload needs from a tier.
 struct TierAsk {
-  std::string tier;  // label
+  std::string tier;  // label of the tier
   std::string what;  // "samples of 'pretrain'"
   storage::TierDemand demand;
-  PerSecond creates;  // files opened or made
+  PerSecond creates;  // files opened or created
 };
 
-// How many servers a tier has whose design leaves it open, and for what.
+// The servers of a tier of open size, and the need that sets their number.
 struct TierNeed {
-  storage::TierSize size;       // by the sum of what is asked
-  double least = 1;             // servers, so that one of them may be lost
-  bool for_durability = false;  // `least` binds
+  storage::TierSize size;       // by the sum of all needs
+  double least = 1;             // fewest servers at which one may be lost
+  bool for_durability = false;  // `least` sets the number
   std::string bound_by;         // "write bandwidth: saves of 'pretrain'"
 };
 
 struct Tier {
   design::TierIndex index;
   const design::StorageTier* tier = nullptr;
-  // Drives that come with the nodes are a tier even where the design does not list them; their
-  // entry is made here and owned here.
+  // Owns the entry of a tier that the design does not list: the drives that come with the nodes.
   std::shared_ptr<const design::StorageTier> implied;
   const catalog::StorageDevice* device = nullptr;
   std::string path;  // "storage[0]"
   std::string label;
-  bool per_node = false;  // node-nvme: the rates below are of one host
+  bool per_node = false;  // node-nvme: the rates below are per host
   BytesPerSecond read;
   BytesPerSecond write;
   std::string rate_basis;  // where the rates come from, for references
   bool rates_given = false;
-  double rate_error = 0.25;  // half of the interval, as a fraction
-  bool measured = false;     // by the reader's own probe
+  double rate_error = 0.25;  // half-width of the interval, as a fraction
+  bool measured = false;     // by the user's own probe
   Bytes capacity;
   PerSecond creates;  // file creations of the whole tier
   Seconds first_byte;
   BytesPerSecond stream_rate;
   int client_streams = 1;
   double devices = 0;
-  double servers = 0;            // 0 where nothing says, as of drives in the nodes
-  int metadata_servers = 0;      // counted by the design or by `need`; 0: none of its own
-  std::optional<TierNeed> need;  // why there are so many, where the design leaves it open
+  double servers = 0;            // 0 if unknown, as for drives in the nodes
+  int metadata_servers = 0;      // from the design or from `need`; 0: none of its own
+  std::optional<TierNeed> need;  // reason for their number, if the design leaves it open
   storage::RateLimit read_limit = storage::RateLimit::devices;
   storage::RateLimit write_limit = storage::RateLimit::devices;
-  storage::GpuPath gpu_path = storage::GpuPath::pinned;  // on which its bytes reach accelerators
-  storage::AccessLatency latency;                        // of a read of kLatencyRequest bytes
+  storage::GpuPath gpu_path = storage::GpuPath::pinned;  // how its bytes reach accelerators
+  storage::AccessLatency latency;                        // for a read of kLatencyRequest bytes
 
-  // A copy here survives the loss of the node that wrote it.
+  // Returns true if a copy here survives the loss of the node that wrote it.
   bool durable() const { return !per_node; }
 };
 
-// What a probe of the reader's own storage found of a tier, in the tier's own terms: of one node
-// where the tier is in the nodes, of all of it elsewhere. What was not measured stays as planned.
+// What a probe of the user's own storage found, in the tier's own terms: per node if the tier is in
+// the nodes, otherwise for the whole tier. What was not measured stays as planned.
 struct TierMeasurement {
   std::string tier;  // label or word of the tier: "scratch", "hot"
   std::optional<BytesPerSecond> read;
@@ -77,66 +76,33 @@ struct TierMeasurement {
   std::optional<PerSecond> creates;
   std::optional<Seconds> first_byte;
   std::optional<BytesPerSecond> stream_rate;
-  double error = 0.1;  // half of the interval of the rates, as a fraction
+  double error = 0.1;  // half-width of the interval of the rates, as a fraction
   std::string source;
 };
 
 using Tiers = IndexedVector<design::TierIndex, Tier>;
 
-// `asks` is what workloads want of the tiers whose servers the design leaves open.
+// Builds the tiers. `asks` are the needs of the workloads, for tiers of open size.
 Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
                   const Fleets& fleets, const std::vector<TierAsk>& asks = {});
-// The design leaves open how many servers it has, and something is built.
+// Returns true if the design leaves the number of servers open and the tier is built.
 bool is_automatic(const Tier& tier);
-// How its data is protected, shaped and served, for sizes, rates and durability.
+// Returns how the tier protects, shapes and serves its data, for sizes, rates and durability.
 storage::TierOptions options_of(const Tier& tier);
-// With failures of drives as often as the catalog says, times `failures`; none where its devices
-// are sold as they are, or are somebody else's.
+// Returns the durability at the catalog's drive failure rate times `failures`; nothing if the
+// devices are appliances or rented.
 std::optional<storage::Durability> durability_of(const Tier& tier, const catalog::Catalog& catalog,
                                                  double failures = 1);
-// Of measurements of one tier the last counts; those of tiers that are not here are left out.
+// Applies measurements to the tiers. If a tier has several, the last one counts; those of unknown
+// tiers are ignored.
 void lay_over(Tiers& tiers, const std::vector<TierMeasurement>& measured);
-// What a tier of this name is built to stay under.
+// Returns the latency that a tier of this class should stay below.
 Seconds latency_target(design::Tier tier);
-// Until media that are fetched before they are read are there: tapes. Zero for drives.
+// Returns the time until media that must be fetched first, such as tapes, can be read. Zero for
+// drives.
 Seconds mount_time(const Tier& tier);
 const Tier* find_tier(const Tiers& tiers, const std::string& label);
-// Whether the fleet's nodes have it: false for a tier of drives in the nodes where theirs have
-// none.
+// Returns true if the fleet's nodes have the tier: false for drives in nodes that have none.
 bool stands_in(const Tier& tier, const Fleet& fleet);
-
-// The device a tier is made of: its own, or the usual one of its kind where the design names none.
-const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog);
-
-// What is bought for a tier: enough devices for its capacity and for the rates that the design
-// gives it, whichever asks for more, and never fewer than it names.
-struct TierPurchase {
-  const catalog::StorageDevice* device = nullptr;
-  double devices = 0;
-  double servers = 0;       // that bare drives stand in; 0 where the device is a server itself
-  bool as_counted = false;  // the design names as many, and nothing that it asks for takes more
-  storage::TierLimit limit = storage::TierLimit::capacity;  // else
-  catalog::PriceRange price;  // of one device, with its share of the server
-  Watts power;                // likewise
-};
-// nullopt where the catalog has no device for it.
-std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog& catalog);
-// Servers of its own that answer for names; none where the design counts none, and none beside an
-// appliance, which brings its own. An object store's gateways run on the servers of its drives.
-struct MetadataServers {
-  const catalog::Node* part = nullptr;
-  int count = 0;
-};
-MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog);
-// What of a tier hangs on the networks of its site: servers or appliances with what one of them
-// sends, and the servers that answer for names. None for drives in the nodes and a provider's tier.
-struct TierServers {
-  std::int64_t data = 0;
-  BytesPerSecond each;
-  std::int64_t metadata = 0;
-};
-TierServers servers_of(const Tier& tier, const catalog::Catalog& catalog);
-// Typical draw of a tier's servers.
-Watts tier_power(const Tier& tier, const catalog::Catalog& catalog);
 
 }  // namespace orrery::machine

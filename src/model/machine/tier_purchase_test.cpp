@@ -1,4 +1,5 @@
-// What is bought for a tier.
+#include "model/machine/tier_purchase.h"
+
 #include <gtest/gtest.h>
 
 #include <string>

@@ -7,13 +7,14 @@
 
 #include "layers/storage/checkpoint.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::machine {
 namespace {
 
 using figures::assumptions::kServerCores;
 using figures::assumptions::kServerDrives;
-// An object node of the catalog holds 24 disks of this kind, and says so in its name.
+// An object node of the catalog has 24 disks of this kind, as its name says.
 constexpr const char* kNodeDisk = "hdd-cmr24";
 
 bool is_drive(const Tier& tier) {
@@ -32,13 +33,14 @@ storage::Protection protection_of(const Tier& tier) {
     p.parity = t.protection->parity;
     if (t.usable) p.fill = *t.usable * (p.data + p.parity) / p.data;
   } else if (t.usable) {
-    // It says what is left and not how: writes are taken as they come.
+    // `usable` gives the share that is left, but not how; writes are then taken without parity.
     p = {.data = 1, .parity = 0, .fill = *t.usable};
   }
   return p;
 }
 
-// What a tier is asked for: its own lines first, the workloads' wishes where it has none.
+// Returns what a tier must deliver: its own fields first, and the workloads' needs where it has
+// none.
 storage::TierDemand demand_on(const design::StorageTier& t,
                               const std::vector<const TierAsk*>& own) {
   storage::TierDemand d;
@@ -49,7 +51,7 @@ storage::TierDemand demand_on(const design::StorageTier& t,
   return d;
 }
 
-// Who wants most of what binds.
+// Names the workload with the largest part of the need that sets the size.
 std::string largest(const std::vector<const TierAsk*>& own, storage::TierLimit limit,
                     const design::StorageTier& t) {
   const auto part = [limit](const TierAsk& a) {
@@ -68,12 +70,12 @@ std::string largest(const std::vector<const TierAsk*>& own, storage::TierLimit l
   const bool is_own = (limit == storage::TierLimit::capacity && t.capacity) ||
                       (limit == storage::TierLimit::read && t.read) ||
                       (limit == storage::TierLimit::write && t.write);
-  if (is_own) return "the tier's own line";
+  if (is_own) return "the tier's own field";
   const TierAsk* most = nullptr;
   for (const TierAsk* ask : own) {
     if (part(*ask) > 0 && (most == nullptr || part(*ask) > part(*most))) most = ask;
   }
-  return most ? most->what : "nothing asks for more";
+  return most ? most->what : "no workload needs more";
 }
 
 double least_servers(const Tier& tier, const storage::TierOptions& options) {
@@ -92,14 +94,14 @@ TierNeed need_of(const Tier& tier, const std::vector<const TierAsk*>& own) {
     n.bound_by = fmt::format("durability: one of {} servers may be lost with its shards of {} + {}",
                              n.least, options.protection.data, options.protection.parity);
   } else if (!asked) {
-    n.bound_by = "nothing asks anything of it";
+    n.bound_by = "no workload needs anything from it";
   } else {
     n.bound_by =
         fmt::format("{}: {}", to_text(n.size.limit), largest(own, n.size.limit, *tier.tier));
     if (n.size.servers_for == storage::ServersFor::network) {
-      n.bound_by += "; the servers' network asks for more of them than the drives";
+      n.bound_by += "; the servers' network needs more of them than the drives do";
     } else if (n.size.servers_for == storage::ServersFor::cores) {
-      n.bound_by += "; the servers' cores ask for more of them than the drives";
+      n.bound_by += "; the servers' cores need more of them than the drives do";
     }
   }
   return n;
@@ -178,8 +180,7 @@ std::optional<storage::Durability> durability_of(const Tier& tier, const catalog
   } else if (form == storage::DeviceForm::appliance) {
     return std::nullopt;
   }
-  // A design that does not say how is taken to spread 8 + 2, where it has servers to spread it
-  // over.
+  // A design without `protection` is taken to use 8 + 2 if it has servers to spread it over.
   if (!tier.tier->protection) options.protection = {};
   if (!tier.tier->protection && tier.servers < options.protection.least_servers()) {
     return std::nullopt;

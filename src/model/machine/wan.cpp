@@ -7,7 +7,7 @@
 namespace orrery::machine {
 namespace {
 
-// The site that a line leads to from `here`; none where it does not touch it.
+// Returns the site that a line leads to from `here`; nothing if the line does not touch it.
 std::optional<std::string> other_end(const design::WanLink& link, const std::string& here) {
   if (link.between.size() != 2) return std::nullopt;
   if (link.between[0] == here) return link.between[1];

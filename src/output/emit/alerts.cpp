@@ -17,7 +17,7 @@ constexpr const char* kAlertTable = "emit/prometheus/alerts.csv";
 constexpr const char* kRecordingTable = "emit/prometheus/recording.csv";
 constexpr const char* kMetricTable = "emit/prometheus/metrics.csv";
 constexpr std::string_view kGuard = "guard";
-// Test values lie this far from the threshold: a rule that moved by more is caught.
+// Distance of test values from the threshold; a threshold that moves by more fails its test.
 constexpr double kMargin = 0.05;
 // A share that is planned as certain still allows one in a thousand.
 constexpr double kRatioMost = 0.999;
@@ -25,7 +25,7 @@ constexpr int kThresholdDigits = 6;
 constexpr int kSeriesDigits = 12;
 constexpr std::string_view kTestGpu = "Hostname='node-1',gpu='3',UUID='GPU-3'";
 
-// "a='b',c='d'" of the table itself: no quotes or commas within values.
+// Reads labels of the table, "a='b',c='d'". Values there contain no quotes or commas.
 MetricLabels labels_in(std::string_view text) {
   MetricLabels labels;
   for (const std::string_view part : separated(text, ",")) {
@@ -54,7 +54,7 @@ double bound_of(const Estimate& e, std::string_view bound) {
 
 std::string series_number(double v) { return significant(v, kSeriesDigits); }
 
-// {above} and {below}: beside the threshold, as the series of the row count.
+// Returns {above} and {below}: values on either side of the threshold, as the row's series count.
 Words test_words(double threshold, std::string_view scale) {
   double above = threshold * (1 + kMargin);
   double below = threshold * (1 - kMargin);
@@ -94,7 +94,8 @@ int minutes_of(std::string_view text) {
   return static_cast<int>(parse_integer(text.substr(0, text.size() - unit)).value_or(0));
 }
 
-// `own`: the labels that tell this alert from its siblings; `words`: they and more, escaped.
+// `own` has the labels that distinguish this alert from others of its name; `words` has those and
+// more, escaped.
 Alert alert_of(const CsvTable& table, const CsvRow& row, double threshold, MetricLabels own,
                Words words) {
   const std::string_view scale = table.text(row, "scale");
@@ -133,8 +134,8 @@ std::vector<Alert> alerts_of(const CsvTable& table, const CsvRow& row,
   return alerts;
 }
 
-// Every selector that the rules read and whose absence is a fault. What a recording rule makes is
-// guarded by what it reads, unless an alert asks for one subject of it.
+// Returns every selector that the rules read and whose absence is a fault. The output of a
+// recording rule is guarded by its inputs, unless an alert selects a single subject of it.
 std::vector<std::string> guarded(const WatchRules& rules, const std::vector<Metric>& metrics) {
   std::set<std::string> selectors;
   const auto add = [&](std::string_view expr, bool with_recorded) {

@@ -1,4 +1,4 @@
-// The little of PromQL that the emitters must know: strings, and where an expression reads series.
+// The part of PromQL that the emitters need: strings, and where an expression reads series.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ bool is_name_char(char c) {
          c == ':';
 }
 
-// The end of a quoted string that opens at `i`, past its closing quote.
+// Returns the position behind the closing quote of the string that opens at `i`.
 std::size_t string_end(std::string_view expr, std::size_t i) {
   const char quote = expr[i++];
   while (i < expr.size() && expr[i] != quote) i += expr[i] == '\\' ? 2 : 1;
   return std::min(i + 1, expr.size());
 }
 
-// The end of {...} that opens at `i`; quotes inside may hold braces.
+// Returns the end of the {...} that opens at `i`; quotes inside may contain braces.
 std::size_t braces_end(std::string_view expr, std::size_t i) {
   while (i < expr.size() && expr[i] != '}') {
     i = expr[i] == '\'' || expr[i] == '"' ? string_end(expr, i) : i + 1;
@@ -28,7 +28,7 @@ std::size_t braces_end(std::string_view expr, std::size_t i) {
   return std::min(i + 1, expr.size());
 }
 
-// Metrics of the rules have a prefix that no function, keyword or label has.
+// Returns true for a metric of the rules. Their prefix occurs in no function, keyword or label.
 bool is_metric(std::string_view name) {
   return name.starts_with("DCGM_") || name.starts_with("orrery_") || name.starts_with("orrery:") ||
          name == "up";

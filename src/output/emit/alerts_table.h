@@ -1,5 +1,5 @@
-// The tables of data/emit/prometheus: rows whose texts have {placeholders}, for designs that have
-// what the row's column `needs` asks for.
+// The tables of data/emit/prometheus: rows whose texts contain {placeholders}, selected by what the
+// row's column `needs` requires of a design.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@
 
 namespace orrery::emit {
 
-// Replaces {key} in one pass, so that a value which looks like a placeholder stays a value.
+// Replaces {key} in one pass, so that a value that looks like a placeholder stays a value.
 using Words = std::map<std::string, std::string, std::less<>>;
 std::string filled(std::string_view pattern, const Words& words);
 
-// Parts with blanks trimmed; none of an empty text.
+// Returns the parts with blanks trimmed; none for an empty text.
 std::vector<std::string_view> separated(std::string_view text, std::string_view separator);
 
-// What a design has, in the words of the column `needs`: nvidia, nvlink, train, slurm, cache.
+// Properties of a design in the words of the column `needs`: nvidia, nvlink, train, slurm, cache.
 using Traits = std::set<std::string, std::less<>>;
 Traits traits_of(const review::Review& review, const std::vector<PlannedValue>& plan);
 bool meets(std::string_view needs, const Traits& traits);

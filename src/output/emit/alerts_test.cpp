@@ -32,8 +32,7 @@ const Alert& alert_named(const WatchRules& rules, std::string_view name,
   return none;
 }
 
-// A rule over one planned value of a design with these words; `low`, `value` and `high` are 4,
-// 5, 8.
+// Returns rules over one planned value with these words; `low`, `value` and `high` are 4, 5 and 8.
 WatchRules rules_with(std::vector<PlannedValue> plan) {
   const auto r = reviewed(read_template("superpod-h100"));
   return watch_rules(*r->review, plan).value();
@@ -143,7 +142,7 @@ TEST(Alerts, thresholds_come_from_the_bounds_of_the_plan) {
   }
 }
 
-// A share that is planned as 0.98: 5 % of what is left either way; one that is certain, 0.999.
+// A share planned as 0.98 is tested 5 % of the remainder above and below; a certain one at 0.999.
 TEST(Alerts, tests_of_shares_and_counts_use_their_scale) {
   const WatchRules rules = rules_with({planned("goodput_ratio", {{"workload", "w"}}, 0.98, 1, 1),
                                        planned("goodput_ratio", {{"workload", "sure"}}, 1, 1, 1),
@@ -191,8 +190,8 @@ TEST(Alerts, a_rule_needs_its_trait_in_the_design) {
             "max without (err_code, err_msg) (DCGM_FI_DEV_XID_ERRORS)");
 }
 
-// Absence of the XID count is health; of what a recording rule makes, what it reads is guarded,
-// but for one subject that an alert asks for.
+// Absence of the XID count is good. The output of a recording rule is guarded by its inputs, except
+// for one subject that an alert selects.
 TEST(Alerts, every_selector_has_one_missing_metric_alert) {
   std::vector<std::string> guarded;
   for (const Alert& a : superpod_rules().alerts) {
@@ -280,7 +279,7 @@ TEST(Alerts, recording_rules_have_a_name_and_an_expression) {
             "        expr: \"y\"\n");
 }
 
-// Two siblings share a series; each is expected, once it has lasted, and not a minute before.
+// Two siblings share a series; each is expected once `for` has passed, and not a minute before.
 TEST(Alerts, rules_of_one_alert_share_a_test) {
   Alert other = small_alert();
   other.labels = {{"workload", "v"}};

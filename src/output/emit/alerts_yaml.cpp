@@ -21,7 +21,7 @@ std::optional<std::string> value_of(const MetricLabels& labels, std::string_view
   return std::nullopt;
 }
 
-// Replaces <name> by what `label` gives for it; other text goes through `literal`.
+// Replaces <name> with label(name); passes all other text through `literal`.
 std::string with_labels(std::string_view text,
                         const std::function<std::string(std::string_view)>& label,
                         const std::function<std::string(std::string_view)>& literal) {
@@ -37,7 +37,8 @@ std::string with_labels(std::string_view text,
   return out;
 }
 
-// As the rule has it: own labels are known, those of the series are expanded by Prometheus.
+// Returns the summary as the rule has it: own labels are filled in, and Prometheus expands those of
+// the series.
 std::string summary_template(const Alert& a) {
   return with_labels(
       a.summary,
@@ -48,7 +49,7 @@ std::string summary_template(const Alert& a) {
       template_escaped);
 }
 
-// As the alert has it, once its series is known.
+// Returns the summary as the alert has it once its series is known.
 std::string summary_expanded(const Alert& a, const MetricLabels& series) {
   return with_labels(
       a.summary,
@@ -79,10 +80,10 @@ std::string alert_yaml(const Alert& a) {
   return out;
 }
 
-// Alerts of one name: siblings that differ in their subject, tested together.
+// Alerts of one name, which differ in their subject and are tested together.
 using Siblings = std::vector<const Alert*>;
 
-// Series of all siblings; what two of them share stands once.
+// Returns the series of all siblings, each once.
 std::string series_yaml(const Siblings& siblings, std::size_t c) {
   std::string out = "    input_series:\n";
   std::set<std::string> seen;
@@ -127,7 +128,7 @@ std::string case_yaml(const Siblings& siblings, std::size_t c) {
   const int fires_at = first.onset_minutes + first.for_minutes;
   const bool quiet = first.cases[c].expected.empty();
   std::string out = fmt::format("  - name: {} {}\n    interval: 1m\n", first.name,
-                                quiet ? "stays quiet" : "fires");
+                                quiet ? "does not fire" : "fires");
   out += series_yaml(siblings, c) + "    alert_rule_test:\n";
   if (fires_at > 0 && !quiet) out += moment_yaml(siblings, fires_at - 1, c, false);
   return out + moment_yaml(siblings, fires_at, c, true);

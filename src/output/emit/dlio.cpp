@@ -12,18 +12,18 @@
 namespace orrery::emit {
 namespace {
 
-// Steps that show a steady state, and saves among them.
+// Least number of steps: enough for a steady state with saves.
 constexpr double kStepsLeast = 100;
 constexpr double kStepsMost = 1000;
 constexpr double kSaves = 4;
-// The pass mark of MLPerf Storage for most workloads.
+// Accelerator utilisation that MLPerf Storage requires for most workloads.
 constexpr double kMark = 0.9;
 
 std::int64_t whole(double count) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(count)));
 }
 
-// The state of one rank: DLIO would make up its own from a transformer's shape.
+// Adds the checkpoint of one rank. Without it, DLIO would derive one from a transformer's shape.
 void add_model(YamlWriter& yaml, const review::TrainView& t, const std::string& name) {
   yaml.begin("model").text("name", name);
   if (t.checkpoint) yaml.number("model_size_bytes", whole(t.checkpoint->load.busiest_rank.base()));
@@ -35,8 +35,8 @@ double steps_of(const review::TrainView& t) {
   return std::clamp(std::ceil(kSaves * between), kStepsLeast, kStepsMost);
 }
 
-// Samples lie many in a shard, or one in a file; as many as the steps take, each once, so that no
-// page cache answers.
+// Adds the data set. A file has many samples (a shard) or one. There are as many samples as the
+// steps read, each once, so that the page cache has none of them.
 void add_dataset(YamlWriter& yaml, const review::TrainView& t, const std::string& name,
                  std::int64_t batch) {
   const jobs::FeedPlan& feed = t.feed;
@@ -56,7 +56,7 @@ void add_checkpoint(YamlWriter& yaml, const review::TrainView& t, const std::str
   const machine::Tier& to = save.safe ? *save.safe : *save.first;
   yaml.begin("checkpoint")
       .text("checkpoint_folder", "/mnt/" + to.label + "/dlio/" + name + "-save");
-  yaml.comment("Every rank its own part, safe before it counts.");
+  yaml.comment("Every rank writes its own part; a save counts once it is durable.");
   yaml.text("type", "all_ranks").flag("fsync", true);
   yaml.number("steps_between_checkpoints", whole(save.interval / t.step.step)).end();
 }
@@ -67,7 +67,7 @@ std::string config_of(const review::TrainView& t, const std::string& name,
   YamlWriter yaml;
   const std::string run = fmt::format(
       "mpirun -np {} dlio_benchmark workload=dlio-{} --config-dir=.", t.accelerators, name);
-  yaml.comment("First the data, then empty page caches on all hosts, then the run:");
+  yaml.comment("First generate the data, then drop the page caches of all hosts, then run:");
   yaml.comment(run + " ++workload.workflow.generate_data=True ++workload.workflow.train=False");
   yaml.comment(run);
   add_model(yaml, t, name);
@@ -81,7 +81,7 @@ std::string config_of(const review::TrainView& t, const std::string& name,
   yaml.text("file_shuffle", shuffle).text("sample_shuffle", shuffle).end();
   yaml.begin("train").number("epochs", 1);
   yaml.number("total_training_steps", whole(steps_of(t)));
-  yaml.comment("The planned step without waiting for data, in seconds.");
+  yaml.comment("The planned step time in seconds, without waiting for data.");
   yaml.decimal("computation_time", t.step.step / seconds(1)).end();
   add_checkpoint(yaml, t, name);
   yaml.begin("metric").decimal("au", kMark).end();
@@ -110,7 +110,7 @@ Result<EmittedFiles> emit_dlio(const review::Review& review, const EmitSource& s
   return fail({.code = "emit.no-reads",
                .what = "no run of this design reads a data set from a tier",
                .why = "DLIO replays the reads and saves of training runs",
-               .fix = "give a `train` with a `dataset` and a tier that holds it"});
+               .fix = "add a `train` with a `dataset` and a tier that holds it"});
 }
 
 }  // namespace orrery::emit

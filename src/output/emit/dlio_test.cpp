@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The text at "dataset.format" of a file that is read back.
+// Returns the text at a path such as "dataset.format" of a file that is read back.
 std::string at(const design_text::YamlNode& root, std::string_view path) {
   const design_text::YamlNode* node = &root;
   for (const std::string_view key : split(path, '.')) {
@@ -60,7 +60,7 @@ TEST(Dlio, replays_the_run_that_was_planned) {
   EXPECT_EQ(at(root, "metric.au"), "0.9");
 }
 
-// A file a sample; no checkpoint, no section.
+// One file per sample; without a checkpoint there is no section for it.
 TEST(Dlio, data_format_and_checkpoint_follow_the_design) {
   design::Design d = read_template("av-vision");
   for (design::Workload& w : d.workloads) {
@@ -91,11 +91,11 @@ TEST(Dlio, a_design_without_training_is_refused) {
 TEST(Dlio, every_number_follows_from_the_run) {
   auto r = reviewed(read_template("superpod-h100"));
   review::TrainView& t = r->review->trains[0];
-  t.accelerators = 320;  // of a batch of 960: three each
+  t.accelerators = 320;  // three per rank of a batch of 960
   t.step.step = seconds(2.5);
-  t.checkpoint->interval = seconds(100);  // 40 steps: four saves are 160
+  t.checkpoint->interval = seconds(100);  // 40 steps: four saves are 160 steps
   t.feed.sample = kilobytes(32);
-  t.feed.object = megabytes(1);  // 31 samples a shard
+  t.feed.object = megabytes(1);  // 31 samples per shard
   t.feed.cores = 6.4;
   t.checkpoint->load.busiest_rank = Bytes(123456789);
   const auto text = [&] { return directives(emit_dlio(*r->review, r->source)->at(0).text); };

@@ -24,11 +24,13 @@ using files::OpenFile;
 
 std::unexpected<Diagnostics> failed(const std::string& file, std::string_view doing, int error) {
   const bool link = error == ELOOP || error == ENOTDIR;
-  return fail({.code = link ? "emit.link" : "emit.file",
-               .place = {file, 0, 0},
-               .what = fmt::format("cannot {}: {}", doing, std::strerror(error)),
-               .why = link ? "a link or a file stands where a folder or a plain file belongs" : "",
-               .fix = link ? "remove it, or emit into another folder" : ""});
+  return fail(
+      {.code = link ? "emit.link" : "emit.file",
+       .place = {file, 0, 0},
+       .what = fmt::format("cannot {}: {}", doing, std::strerror(error)),
+       .why =
+           link ? "a link or another kind of file is where a folder or a plain file should be" : "",
+       .fix = link ? "remove it, or emit into another folder" : ""});
 }
 
 Result<std::vector<std::string>> steps_of(const std::string& path, const std::string& folder) {
@@ -40,14 +42,14 @@ Result<std::vector<std::string>> steps_of(const std::string& path, const std::st
     }
     return fail({.code = "emit.path",
                  .place = {folder, 0, 0},
-                 .what = fmt::format("`{}` is no path below the folder", path),
-                 .why = "an emitted file stays inside the folder that was named",
-                 .fix = "if it stands in the manifest, restore or remove the manifest"});
+                 .what = fmt::format("`{}` is not a path below the folder", path),
+                 .why = "emitted files must stay inside the folder that was named",
+                 .fix = "if the manifest lists it, restore or remove the manifest"});
   }
   return steps;
 }
 
-// The folder that holds the last step; -1 with errno where it is not there.
+// Returns the folder that contains the last step, or -1 with errno if it is missing.
 OpenFile parent_of(int root, const std::vector<std::string>& steps, bool create) {
   OpenFile at(::openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (std::size_t i = 0; i + 1 < steps.size() && at.get() >= 0; ++i) {
@@ -87,8 +89,8 @@ Result<std::unique_ptr<EmitFolder>> EmitFolder::open(const std::string& path, bo
   if (fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     return fail({.code = "emit.busy",
                  .place = {path, 0, 0},
-                 .what = "another emit is at work in this folder",
-                 .fix = "run it again when that one has ended"});
+                 .what = "another emit is running in this folder",
+                 .fix = "run it again when the other has finished"});
   }
   return folder;
 }
@@ -107,7 +109,7 @@ Result<std::optional<FileOnDisk>> EmitFolder::read(const std::string& path) cons
     if (errno == ENOENT) return std::nullopt;
     return failed(name, "open", errno);
   }
-  // Non-blocking: a pipe in the file's place must not hold us up.
+  // Non-blocking, because a pipe with the name of the file must not block us.
   const OpenFile file(::openat(parent.get(), steps->back().c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) {
@@ -144,7 +146,7 @@ Result<void> EmitFolder::remove(const std::string& path) const {
       (::unlinkat(parent.get(), steps->back().c_str(), 0) != 0 && errno != ENOENT)) {
     return failed(path_ + '/' + path, "remove", errno);
   }
-  // A folder that still holds something refuses, which is what we want.
+  // Removing a folder that is not empty fails, as it should.
   for (steps->pop_back(); !steps->empty(); steps->pop_back()) {
     const OpenFile above = parent_of(fd_, *steps, false);
     if (above.get() < 0 || ::unlinkat(above.get(), steps->back().c_str(), AT_REMOVEDIR) != 0) break;

@@ -50,7 +50,7 @@ TEST_F(EmitFolderWords, files_have_their_mode_and_empty_folders_are_removed) {
   EXPECT_TRUE(fs::exists(dir.at("out")));
 }
 
-// 16 MiB of one file and no more.
+// Files of up to 16 MiB are read.
 TEST_F(EmitFolderWords, oversized_files_are_not_read) {
   dir.write("out/most", "");
   fs::resize_file(at("most"), kEmittedBytesMax);
@@ -91,7 +91,7 @@ TEST(EmitFolder, a_file_in_place_of_a_folder_is_refused) {
   EXPECT_EQ((*folder)->read("none/below").value(), std::nullopt);
   EXPECT_TRUE((*folder)->remove("none"));
   EXPECT_FALSE((*folder)->remove("none/below"));
-  // Over a folder nothing can be written, and nothing of the attempt is left.
+  // A folder cannot be overwritten, and nothing of the attempt is left.
   ASSERT_TRUE((*folder)->write({.path = "full/x", .text = "x"}));
   EXPECT_FALSE((*folder)->write({.path = "full", .text = "y"}));
   EXPECT_FALSE(std::filesystem::exists(dir.at("out/.orrery-tmp-full")));

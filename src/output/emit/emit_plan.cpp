@@ -8,7 +8,7 @@
 namespace orrery::emit {
 namespace {
 
-// A path may stand in the manifest twice while a run is under way.
+// While files are being written, the manifest may contain a path twice.
 bool is_ours(const Manifest& manifest, std::string_view path, std::string_view digest) {
   return std::ranges::any_of(manifest, [path, digest](const ManifestEntry& e) {
     return e.path == path && e.digest == digest;

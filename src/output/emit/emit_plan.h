@@ -1,8 +1,8 @@
-// What an emit would change in its folder, decided before anything is written.
+// Decides what an emit would change in its folder before anything is written.
 //
-// A file on disk is ours when its digest stands in the manifest; anything else there was edited or
-// put there by a person and is kept unless told otherwise. Files that an earlier emit of the same
-// target wrote and this one does not are removed, if still ours.
+// A file on disk is ours if its digest is in the manifest. Any other file was edited or created by
+// a user and is kept unless an option says otherwise. Files that an earlier emit of the same target
+// wrote and this one does not write are removed if they are still ours.
 #pragma once
 
 #include <functional>
@@ -24,19 +24,19 @@ enum class ChangeKind {
   create,
   update,
   remove,
-  edited,   // ours once, and changed by hand since
-  foreign,  // never ours
+  edited,   // written by us, then edited by hand
+  foreign,  // not written by us
 };
 
 struct Change {
   ChangeKind kind = ChangeKind::create;
-  EmittedFile file;    // as it is to be; no text for a removal
-  std::string before;  // text on disk
+  EmittedFile file;    // wanted contents; no text for a removal
+  std::string before;  // text on disk now
 };
 
 struct EmitPlan {
-  std::vector<Change> changes;  // sorted by path; files that stay as they are do not appear
-  Manifest manifest;            // once all changes are made
+  std::vector<Change> changes;  // sorted by path; unchanged files are not listed
+  Manifest manifest;            // manifest after all changes
   bool manifest_changes = false;
 
   bool empty() const { return changes.empty() && !manifest_changes; }
@@ -44,22 +44,22 @@ struct EmitPlan {
 
 struct EmitWish {
   std::string target;         // "slurm"
-  std::string design_digest;  // of the manifest's entries
+  std::string design_digest;  // digest for the manifest's entries
   const EmittedFiles& files;
 };
 
 using ReadOnDisk = std::function<Result<std::optional<FileOnDisk>>(const std::string& path)>;
 Result<EmitPlan> plan_emit(const EmitWish& wish, const Manifest& before, const ReadOnDisk& read);
 
-// Conflicts are the changes that need a person's word: edited and foreign files.
+// Returns true for a change that needs a decision of the user: an edited or a foreign file.
 bool is_conflict(const Change& change);
-// The plan without its conflicts: what is in the way stays, with the entry it had.
+// Returns the plan without its conflicts: those files stay as they are, and keep their entries.
 EmitPlan keeping_conflicts(EmitPlan plan, const Manifest& before);
-// The manifest while the files are being written: old and new digests both count as ours, so that a
-// run which is killed halfway leaves nothing that looks like a hand edit.
+// Returns the manifest while files are being written: old and new digests both count as ours, so
+// that an interrupted run leaves nothing that looks edited by hand.
 Manifest manifest_between(const Manifest& before, const Manifest& after);
 
-// The unified diffs of all changes, conflicts included.
+// Returns the unified diffs of all changes, including conflicts.
 std::string diff_of(const EmitPlan& plan);
 
 }  // namespace orrery::emit

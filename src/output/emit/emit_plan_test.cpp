@@ -31,8 +31,8 @@ class EmitCases : public testing::Test {
                        return at->second;
                      });
   }
-  // "create a; update b": what is to be done with which file.
-  static std::string told(const EmitPlan& plan) {
+  // Returns "create a; update b": the action for each file.
+  static std::string actions_of(const EmitPlan& plan) {
     const char* names[] = {"create", "update", "remove", "edited", "foreign"};
     std::string all;
     for (const Change& c : plan.changes) {
@@ -55,7 +55,7 @@ TEST_F(EmitCases, every_file_is_new_ours_edited_or_foreign) {
                                  entry_of("t", "same", "s", "d1")};
   const auto plan = planned(files, before);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(told(*plan),
+  EXPECT_EQ(actions_of(*plan),
             "edited edited (mine -> new e); foreign foreign (f -> new f); create new ( -> n); "
             "update ours (old o -> new o); update rights (r -> r)");
   EXPECT_FALSE(plan->changes.back().file.executable);
@@ -83,7 +83,7 @@ TEST_F(EmitCases, obsolete_files_are_removed_if_unedited) {
                                  entry_of("u", "other", "o", "d0")};
   const auto plan = planned({}, before);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(told(*plan), "remove gone (g -> )");
+  EXPECT_EQ(actions_of(*plan), "remove gone (g -> )");
   EXPECT_EQ(plan->manifest, (Manifest{before[4]}));
   EXPECT_TRUE(plan->manifest_changes);
 }
@@ -114,7 +114,7 @@ TEST_F(EmitCases, conflicts_need_force_or_keep) {
   for (const ChangeKind kind : {ChangeKind::create, ChangeKind::update, ChangeKind::remove}) {
     EXPECT_FALSE(is_conflict({.kind = kind}));
   }
-  // All in the way, nothing left to do: the manifest is as it was.
+  // If every change is a conflict, nothing is left to do and the manifest is unchanged.
   disk = {{"a", {"mine", false}}};
   const Manifest before = {entry_of("t", "a", "old", "d0")};
   const EmitPlan kept = keeping_conflicts(planned({{"a", "new"}}, before).value(), before);
@@ -134,7 +134,8 @@ TEST_F(EmitCases, both_versions_are_ours_during_a_write) {
   EXPECT_EQ(manifest_between(before, {}), before);
 }
 
-// A run killed between two files: old and new ones lie side by side, and neither is a hand edit.
+// If a run is killed between two files, old and new ones coexist, and neither counts as a hand
+// edit.
 TEST(EmitPlan, a_half_written_folder_is_no_hand_edit) {
   const EmittedFiles old_files = {{"a", "old a"}, {"b", "old b"}};
   const EmittedFiles new_files = {{"a", "new a"}, {"b", "new b"}};
@@ -156,7 +157,7 @@ TEST(EmitPlan, a_half_written_folder_is_no_hand_edit) {
   EXPECT_EQ(plan->manifest.size(), 2U);
 }
 
-// An edited file that is kept keeps the entry it had, so that it is known as edited ever after.
+// An edited file that is kept also keeps its entry, so that it counts as edited in later runs.
 TEST(EmitPlan, conflicts_keep_their_manifest_entries) {
   const auto entry = [](const char* path, const char* text) {
     return ManifestEntry{"t", path, sha256_hex(text), "d0"};

@@ -22,7 +22,7 @@ struct Rune {
   std::size_t bytes = 1;
 };
 
-// The code point at `at`; a byte that is no UTF-8 counts as U+FFFD.
+// Returns the code point at `at`; a byte that is not UTF-8 counts as U+FFFD.
 Rune rune_at(std::string_view text, std::size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   if (lead < 0x80) return {lead, 1};
@@ -41,8 +41,8 @@ std::string hex_escape(std::uint32_t code) {
   return code > 0xffff ? fmt::format("\\U{:08x}", code) : fmt::format("\\u{:04x}", code);
 }
 
-// What a quoted scalar must not hold as it is: control characters of both blocks, the line breaks
-// that only some readers know, the byte order mark.
+// Returns true for characters that a quoted scalar must escape: control characters of both blocks,
+// line breaks that only some readers know, the byte order mark.
 bool needs_escape(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
          code == 0xfeff || code == 0xfffd || (code & 0xffff) >= 0xfffe;
@@ -83,7 +83,7 @@ bool is_inner(char c, NameRule rule) {
   return is_letter(c) || c == '_' || (rule == NameRule::slurm && c == '.');
 }
 
-// Words that the target reads as something else.
+// Returns true for words that the target reads as something else.
 bool is_reserved(std::string_view text, NameRule rule) {
   if (rule != NameRule::slurm) return false;
   const std::string low = lowered(text);
@@ -93,13 +93,14 @@ bool is_reserved(std::string_view text, NameRule rule) {
 std::string_view alphabet_of(NameRule rule) {
   switch (rule) {
     case NameRule::slurm:
-      return "Slurm takes letters, digits, `_`, `.` and `-`, a letter or digit first, at most 63, "
-             "and reads `default`, `all`, `none` as words of its own";
+      return "Slurm accepts letters, digits, `_`, `.` and `-`, beginning with a letter or digit, "
+             "at most 63 characters; `default`, `all` and `none` have a special meaning";
     case NameRule::dns_label:
-      return "it becomes a host or object name: lower-case letters, digits and `-`, a letter or "
-             "digit first and last, at most 63";
+      return "it becomes a host or object name: lower-case letters, digits and `-`, beginning and "
+             "ending with a letter or digit, at most 63 characters";
     case NameRule::hcl:
-      return "Terraform takes letters, digits, `_` and `-`, a letter first, at most 63";
+      return "Terraform accepts letters, digits, `_` and `-`, beginning with a letter, at most 63 "
+             "characters";
   }
   return "";
 }
@@ -142,7 +143,7 @@ std::string shell_word(std::string_view text) {
   const auto is_plain = [](char c) {
     return is_letter(c) || is_digit(c) || std::string_view("_-./:,+@%=").contains(c);
   };
-  // A leading dash would be an option, a leading = or ~ expands in some shells.
+  // A leading dash would be an option; a leading = or ~ expands in some shells.
   if (!text.empty() && (is_letter(text[0]) || is_digit(text[0]) || text[0] == '/') &&
       std::ranges::all_of(text, is_plain)) {
     return std::string(text);
@@ -198,7 +199,7 @@ Result<std::string> checked_name(std::string_view text, NameRule rule, const Nam
                .what = fmt::format("{} {} cannot be written as a name there", thing.noun,
                                    comment_text(text, 40)),
                .why = std::string(alphabet_of(rule)),
-               .fix = fmt::format("call it `{}`, or another name of that alphabet",
+               .fix = fmt::format("call it `{}`, or use another name of these characters",
                                   nearest_name(text, rule))});
 }
 

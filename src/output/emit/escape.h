@@ -1,9 +1,9 @@
-// Text of the design on its way into other programs' files: quoted for each format, or refused.
+// Writes text of the design into other programs' files: quoted for each format, or refused.
 //
-// Descriptions and versions are free text and are quoted; what comes out is always one line of
-// printable characters, so that no name can open a line of its own. Names become identifiers
-// (partitions, nodes, queues, resources) whose alphabet the target fixes: one that does not fit is
-// refused and never bent, because two names bent to one would share a queue.
+// Descriptions and versions are free text and are quoted. The result is always one line of
+// printable characters, so that no name can begin a line of its own. Names become identifiers
+// (partitions, nodes, queues, resources) in the target's alphabet. A name that does not fit is
+// refused and never altered, because two names altered to the same one would share a queue.
 #pragma once
 
 #include <cstddef>
@@ -14,45 +14,47 @@
 
 namespace orrery::emit {
 
-// For comments: printable ASCII within double quotes, the rest as \uXXXX, at most `most` characters
-// of it. A comment needs the name's gist, and some readers have short line buffers.
+// Quotes a name for a comment: printable ASCII in double quotes, all else as \uXXXX, at most `most`
+// characters. A comment only needs the gist, and some readers have short line buffers.
 inline constexpr std::size_t kCommentChars = 80;
 std::string comment_text(std::string_view text, std::size_t most = kCommentChars);
 
-// For comments too, but a few words of our own rather than a name: as they are, without control
-// characters, so that they stay on their line.
+// Returns words of our own for a comment: unchanged except for control characters, so that they
+// stay on their line.
 std::string comment_words(std::string_view text);
 
-// A YAML double-quoted scalar. Line breaks of YAML 1.1 (U+0085, U+2028, U+2029) are escaped too.
+// Returns a YAML double-quoted scalar. Also escapes the line breaks of YAML 1.1 (U+0085, U+2028,
+// U+2029).
 std::string yaml_string(std::string_view text);
-// One word for bash: bare where that is safe, else '...', or $'...' where there are control
-// characters. A NUL, which no argument can hold, is left out.
+// Returns one word for bash: bare if that is safe, else '...', or $'...' if there are control
+// characters. Omits NUL, which no argument can contain.
 std::string shell_word(std::string_view text);
-// An HCL quoted template; `${` and `%{` lose their meaning.
+// Returns an HCL quoted template in which `${` and `%{` have no special meaning.
 std::string hcl_string(std::string_view text);
 
 // Alphabets of identifiers.
 enum class NameRule {
   slurm,      // partitions, accounts, QOS, clusters: letters, digits, _ . -
-  dns_label,  // Kubernetes objects and host names: RFC 1123, lower case, at most 63
+  dns_label,  // Kubernetes objects and host names: RFC 1123, lower case, at most 63 characters
   hcl,        // Terraform resources: a letter or _, then letters, digits, _ -
 };
 bool is_name(std::string_view text, NameRule rule);
 
-// What is being named, for the message: {"the partition", place}.
+// The thing being named, for the message: {"the partition", place}.
 struct NamedThing {
   std::string_view noun;
   Place place;
 };
-// The name as it is, or "emit.name": why it cannot be written and what could.
+// Returns the name unchanged, or "emit.name": why it cannot be written, and a name that could.
 Result<std::string> checked_name(std::string_view text, NameRule rule, const NamedThing& thing);
 
-// All of a design's bad names are told at once.
+// Collects faults, so that all bad names of a design are reported at once.
 inline void gather(Diagnostics& to, const Diagnostics& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// A name of the rule's alphabet near the given one, for fixes and for text that is not a reference.
+// Returns a name in the rule's alphabet similar to the given one, for fixes and for text that is
+// not a reference.
 std::string nearest_name(std::string_view text, NameRule rule);
 
 }  // namespace orrery::emit

@@ -56,7 +56,7 @@ TEST(Escape, comments_are_ascii_and_cut) {
   EXPECT_EQ(comment_text(std::string(5, 'x'), 5), "\"xxxxx\"");
 }
 
-// The reader of YAML gives back what went in, where that was UTF-8.
+// A YAML reader returns the original text if it was UTF-8.
 TEST(Escape, a_yaml_string_reads_back) {
   for (const std::string& text : hostile_pieces()) {
     Diagnostics faults;

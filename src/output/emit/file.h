@@ -1,9 +1,9 @@
-// What an emitter gives back: files as values, and the line that says where they came from.
+// The result of an emitter: files as values, and the stamp that says where they came from.
 //
-// An emitter is a pure function from a design and its review to files; cli/ compares them with what
-// is on disk, shows the difference and writes. Every file carries a stamp, so that a reader knows
-// which design made it, and a later run can tell a file that was edited by hand from one that is
-// merely old.
+// An emitter is a pure function from a design and its review to files; cli/ compares them with the
+// disk, shows the difference and writes them. Every file has a stamp, so that readers know which
+// design it comes from, and a later run can tell a file that was edited by hand from one that is
+// out of date.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace orrery::emit {
 
 struct EmittedFile {
-  std::string path;  // below the target folder, with '/': "slurm.conf", "tests/gpu.yml"
+  std::string path;  // path below the target folder, with '/': "slurm.conf", "tests/gpu.yml"
   std::string text;
   bool executable = false;
 
@@ -22,10 +22,10 @@ struct EmittedFile {
 
 using EmittedFiles = std::vector<EmittedFile>;
 
-// The design that files are made from.
+// The design from which files are made.
 struct EmitSource {
-  std::string design;   // its name
-  std::string version;  // the author's own; may be empty
+  std::string design;   // name of the design
+  std::string version;  // version given by its author; may be empty
   std::string digest;   // SHA-256 of the design's canonical text
 };
 

@@ -30,7 +30,7 @@ std::string label_of(const PlannedValue& v, std::string_view name) {
   return {};
 }
 
-// "plan", with what tells this value from its neighbours in the panel.
+// Returns a line named "plan", with what distinguishes this value from others in the panel.
 PlanLine line_of(const PlannedValue& v, std::string_view per) {
   std::string name = "plan";
   for (const auto& [key, value] : v.labels) {
@@ -44,7 +44,7 @@ class Builder {
   Builder(const CsvTable& table, const std::vector<PlannedValue>& plan)
       : table_(table), plan_(plan) {}
 
-  // One panel, or one for each subject (workload, tier, fleet) that has a planned value.
+  // Adds one panel, or one per subject (workload, tier, fleet) that has a planned value.
   void add(const CsvRow& row, std::vector<Panel>& panels) const {
     const std::string per(table_.text(row, "per"));
     if (per.empty()) return add_one(row, "", "", panels);
@@ -70,7 +70,7 @@ class Builder {
     return lines;
   }
 
-  // {workload}: the subject; {plan.METRIC}: its planned value.
+  // Returns the words of a panel. {workload} is the subject; {plan.METRIC} is its planned value.
   Words words(const std::string& per, const std::string& subject, bool escaped) const {
     Words words;
     if (!per.empty()) words.emplace(per, escaped ? promql_escaped(subject) : subject);
@@ -96,7 +96,7 @@ class Builder {
     const auto legends = separated(table_.text(row, "legend"), ";;");
     for (std::size_t i = 0; i < exprs.size() && i < legends.size(); ++i) {
       const std::string expr = filled(exprs[i], known);
-      // A value that this subject does not plan (a run without checkpoints) takes its query along.
+      // If the subject has no planned value (a run without checkpoints), its query is omitted too.
       if (expr.find("{plan.") != std::string::npos) continue;
       panel.measured.push_back({expr, std::string(legends[i])});
     }

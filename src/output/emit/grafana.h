@@ -1,11 +1,12 @@
-// A Grafana dashboard that lays what is measured over what was planned, panel by panel.
+// A Grafana dashboard that shows measured values against the plan, panel by panel.
 //
 //   dashboards/orrery.json                 rows: goodput, allocation, queue, topology, failures,
 //                                          storage, power, plan and actual
-//   provisioning/dashboards/orrery.yml     tells Grafana where it lies
-// Every panel has the planned value as a dashed line with its 80 % interval as a band; a panel
-// whose value the design does not plan is left out. The lines are constants, so that they stand
-// even where the exporter does not run. Panels are rows of data/emit/prometheus/panels.csv.
+//   provisioning/dashboards/orrery.yml     tells Grafana where the dashboard is
+//
+// Every panel has the planned value as a dashed line with its 80 % interval as a band. A panel
+// whose value the design does not plan is omitted. The lines are constants, so they are visible
+// even if the exporter is not running. Panels are rows of data/emit/prometheus/panels.csv.
 #pragma once
 
 #include <string>
@@ -24,7 +25,7 @@ struct PanelQuery {
 };
 
 struct PlanLine {
-  std::string name;  // "plan", or "plan checkpoint" where a panel has several
+  std::string name;  // "plan", or "plan checkpoint" if a panel has several lines
   Estimate estimate;
 };
 
@@ -32,7 +33,7 @@ struct Panel {
   std::string row;
   std::string title;
   std::string type;  // "timeseries", "status-history", "bargauge"
-  std::string unit;  // as Grafana names it: "s", "percentunit"
+  std::string unit;  // unit in Grafana's terms: "s", "percentunit"
   std::string help;
   std::vector<PanelQuery> measured;
   std::vector<PlanLine> plan;  // never empty
@@ -40,7 +41,7 @@ struct Panel {
 Result<std::vector<Panel>> panels_of(const review::Review& review,
                                      const std::vector<PlannedValue>& plan);
 
-// What the panels read; the counters file must have it.
+// Returns the expressions that the panels read; the file of counters must contain them.
 Result<std::vector<std::string>> dashboard_expressions(const review::Review& review,
                                                        const std::vector<PlannedValue>& plan);
 

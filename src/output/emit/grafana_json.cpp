@@ -11,7 +11,7 @@ namespace orrery::emit {
 namespace {
 
 constexpr int kSchemaVersion = 39;
-// Grafana's grid is 24 wide; three panels a line read well on a laptop.
+// Width of a panel. Grafana's grid is 24 wide, and three panels per line read well on a laptop.
 constexpr int kPanelWidth = 8;
 constexpr int kPanelHeight = 8;
 constexpr int kGridWidth = 24;
@@ -19,7 +19,7 @@ constexpr std::size_t kTitleMax = 120;
 
 std::string short_title(const std::string& title) {
   std::size_t cut = std::min(title.size(), kTitleMax);
-  // Not within a character of several bytes.
+  // Do not cut within a character of several bytes.
   while (cut > 0 && cut < title.size() && (static_cast<unsigned char>(title[cut]) & 0xc0) == 0x80) {
     --cut;
   }
@@ -73,7 +73,7 @@ void write_override(JsonWriter& w, const std::string& series,
   w.end_array().end_object();
 }
 
-// The plan is dashed; between its low and its high the ground is shaded.
+// Writes a dashed line for the plan, with the range from its low to its high shaded.
 void write_field_config(JsonWriter& w, const Panel& p) {
   w.key("fieldConfig").begin_object();
   w.key("defaults").begin_object().field("unit", p.unit).end_object();
@@ -151,7 +151,7 @@ void write_templating(JsonWriter& w) {
 
 std::string dashboard_json(const std::vector<Panel>& panels, const EmitSource& source) {
   JsonWriter w;
-  // The id stays when the design changes, so that bookmarks hold.
+  // The id does not change with the design's contents, so that bookmarks keep working.
   w.begin_object().field("uid", "orrery-" + sha256_hex(source.design).substr(0, 12));
   w.field("title", short_title(source.design) + ": plan and actual");
   w.field("description", stamp_text(source));

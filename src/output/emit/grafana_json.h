@@ -1,4 +1,5 @@
-// Panels as the JSON of a Grafana dashboard, schema version 39 (Grafana 11, read by later ones).
+// Panels as the JSON of a Grafana dashboard, schema version 39 (Grafana 11; later versions read
+// it).
 #pragma once
 
 #include <string>

@@ -65,7 +65,7 @@ TEST(Grafana, legends_have_the_labels_that_differ) {
   EXPECT_EQ(p->plan[1].estimate.value, 0.2);
 }
 
-// A run without checkpoints is compared by what it plans: goodput and steps.
+// A run without checkpoints is compared by its planned values: goodput and step time.
 TEST(Grafana, queries_without_a_plan_are_left_out) {
   const auto all = panels_with({value_of("goodput_ratio", {{"workload", "a"}}, 0.8, 0.9, 0.95),
                                 value_of("step_time_seconds", {{"workload", "a"}}, 4, 5, 8)});
@@ -182,7 +182,7 @@ TEST(Grafana, a_dashboard_has_the_json_that_grafana_reads) {
           "],\"fieldConfig\": {\"defaults\": {\"unit\": \"s\"},\"overrides\": []}}]}");
 }
 
-// Three panels fill a line of 24; the fourth begins the next, and so does a new row.
+// Three panels fill a line of 24; the fourth begins the next line, and so does a new row.
 TEST(Grafana, panels_are_three_per_row) {
   std::vector<Panel> panels(4, small_panel("R", "bargauge"));
   panels.push_back(small_panel("S", "bargauge"));

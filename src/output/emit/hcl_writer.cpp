@@ -36,7 +36,7 @@ HclWriter& HclWriter::begin(std::string_view type, const std::vector<std::string
 HclWriter& HclWriter::end() {
   flush();
   --depth_;
-  // An empty block closes on its own line, as the others do.
+  // An empty block closes on its own line, as other blocks do.
   out_.append(2 * static_cast<std::size_t>(depth_), ' ');
   out_ += "}\n";
   fresh_ = false;

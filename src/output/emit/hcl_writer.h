@@ -1,5 +1,5 @@
-// Writes HCL as `terraform fmt` lays it out: two blanks a level, the `=` of neighbouring arguments
-// in one column, a blank line between arguments and blocks and between blocks.
+// Writes HCL as `terraform fmt` formats it: two blanks per level, aligned `=` in consecutive
+// arguments, a blank line between arguments and blocks and between blocks.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@ namespace orrery::emit {
 
 class HclWriter {
  public:
-  // `resource "aws_instance" "train" {`
+  // Begins a block: `resource "aws_instance" "train" {`
   HclWriter& begin(std::string_view type, const std::vector<std::string>& labels = {});
   HclWriter& end();
-  HclWriter& text(std::string_view name, std::string_view value);  // quoted
-  // An expression of our own making: `var.zone`, `true`, `8`. Never a text of the design.
+  HclWriter& text(std::string_view name, std::string_view value);  // quotes the value
+  // Writes an expression of ours: `var.zone`, `true`, `8`. Never pass text of the design.
   HclWriter& expression(std::string_view name, std::string_view value);
 
   std::string result();
 
  private:
-  void flush();  // writes the arguments gathered so far, aligned
+  void flush();  // writes the collected arguments, aligned
   void blank_before_block();
 
   std::string out_;
   std::vector<std::pair<std::string, std::string>> arguments_;
   int depth_ = 0;
-  bool fresh_ = true;  // nothing stands in this block yet
+  bool fresh_ = true;  // true while the block is empty
 };
 
 }  // namespace orrery::emit

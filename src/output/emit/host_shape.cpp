@@ -4,13 +4,12 @@
 
 #include "core/base/csv.h"
 #include "core/catalog/embedded_table.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kHostFacts = "emit/slurm/hosts.csv";
-// Cores for each accelerator where nothing is known: what 8-GPU servers of 2020 to 2025 come near.
-constexpr int kAssumedCores = 16;
 
 std::optional<HostShape> known_shape(std::string_view node) {
   const auto table = catalog::embedded_table(kHostFacts);
@@ -30,10 +29,10 @@ std::optional<HostShape> known_shape(std::string_view node) {
 HostShape host_shape(const HostFleet& fleet) {
   const design::FleetNode& node = fleet.view->node;
   const int sockets = std::max(1, node.part.host_cpus / fleet.hosts_per_node);
-  HostShape shape{.sockets = sockets,
-                  .cores_per_socket = std::max(
-                      1, kAssumedCores * std::max(1, fleet.view->accelerators_per_host) / sockets),
-                  .assumed = true};
+  const int cores = figures::assumptions::kCoresPerAccelerator *
+                    std::max(1, fleet.view->accelerators_per_host);
+  HostShape shape{
+      .sockets = sockets, .cores_per_socket = std::max(1, cores / sockets), .assumed = true};
   if (const auto known = known_shape(node.part.id)) shape = *known;
   if (node.cores) {
     shape.sockets = *node.cores % shape.sockets == 0 ? shape.sockets : 1;

@@ -1,5 +1,5 @@
-// What one host offers to jobs: cores and memory. From the design where it says so, else from
-// data/emit/slurm/hosts.csv by catalog node, else an assumption that the emitted files own up to.
+// The cores and memory that one host offers to jobs: from the design if it says so, else from
+// data/emit/slurm/hosts.csv by catalog node, else an assumption, which the emitted files mention.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ struct HostShape {
   int sockets = 1;
   int cores_per_socket = 1;
   std::optional<Bytes> memory;
-  bool assumed = false;  // nothing was known: 16 cores an accelerator
+  bool assumed = false;  // nothing was known: 16 cores per accelerator
 
   int cores() const { return sockets * cores_per_socket; }
 };

@@ -12,7 +12,8 @@
 namespace orrery::emit {
 namespace {
 
-// Where a node hangs: its scalable unit (leaf switches it shares with others) and the pod of that.
+// Position of a node in the network: its scalable unit (nodes that share leaf switches) and the pod
+// of that unit.
 struct Seat {
   design::SiteIndex site;
   int unit = 0;
@@ -49,8 +50,8 @@ Result<IndexedVector<HostFleetIndex, HostFleet>> fleets_of(const review::Review&
   return out;
 }
 
-// A plain fat tree fills its leaves with endpoints in order, whatever node they belong to; a node
-// hangs where its first endpoint does.
+// A plain fat tree fills its leaves with endpoints in order, regardless of nodes; a node is placed
+// where its first endpoint is.
 std::vector<Seat> plain_seats(const fabric::Topology& t) {
   std::vector<Seat> seats(static_cast<std::size_t>(t.spec.nodes));
   int unit = 0;
@@ -67,7 +68,7 @@ std::vector<Seat> plain_seats(const fabric::Topology& t) {
   return seats;
 }
 
-// Every rail has the same units of nodes, so the first rail's tell them.
+// All rails have the same units, so the first rail gives them.
 std::vector<Seat> rail_seats(const fabric::Topology& t) {
   std::vector<Seat> seats(static_cast<std::size_t>(t.spec.nodes));
   int unit = 0;
@@ -85,7 +86,7 @@ std::vector<Seat> rail_seats(const fabric::Topology& t) {
   return seats;
 }
 
-// One a host of the widest fleet, as the network counts them.
+// Returns one seat per host of the widest fleet, as the network counts hosts.
 std::vector<Seat> seats_of(const machine::Network& network) {
   const int nodes = network.topology ? network.topology->spec.nodes : 1;
   std::vector<Seat> together(static_cast<std::size_t>(nodes));
@@ -106,7 +107,7 @@ bool on_compute_network(const machine::Fleet& view) {
   return !view.rented() && view.node.part.compute_nics > 0;
 }
 
-// Builds the levels from the ground: domain (where hosts share a node), unit, pod, core.
+// Builds the levels from the bottom: domain (if hosts share one), unit, pod, core.
 class TreeBuilder {
  public:
   TreeBuilder(const review::Review& review, Hosts& hosts) : review_(review), hosts_(hosts) {}
@@ -122,8 +123,8 @@ class TreeBuilder {
   }
 
  private:
-  // Ports are counted over all fleets of a site's fabric, those of the other scheduler included. A
-  // rack hangs where its first host does.
+  // Ports are counted over all fleets of a site's fabric, including those of the other scheduler. A
+  // rack is placed where its first host is.
   void seat_fabric_fleets() {
     for (const machine::Networks& here : review_.machine->networks) {
       const machine::Network& network = here.compute;
@@ -137,7 +138,7 @@ class TreeBuilder {
     }
   }
 
-  // The hosts that were seated.
+  // Returns the hosts that have a seat.
   std::size_t seat_fleet(const machine::Fleet& v, const std::vector<Seat>& seats, std::size_t port,
                          std::size_t ports) {
     const machine::Network& network = review_.machine->networks_of(v).compute;
@@ -162,7 +163,8 @@ class TreeBuilder {
   }
 
   std::vector<std::string> add_units() {
-    std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>> pods;  // by site and pod
+    // keyed by site and pod
+    std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>> pods;
     std::vector<TreeSwitch> above;
     const int width = digits_of(static_cast<int>(units_.size()));
     int number = 0;
@@ -186,7 +188,7 @@ class TreeBuilder {
     return add_pods(pods);
   }
 
-  // A single pod needs no switch of its own above its units: the root does.
+  // A single pod needs no switch above its units: the root is that switch.
   std::vector<std::string> add_pods(
       const std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>>& pods) {
     if (pods.size() == 1) return pods.begin()->second;
@@ -225,8 +227,7 @@ Diagnostic tree_fault(std::string what, std::string_view why) {
 }
 
 void check_hosts(const Hosts& hosts, Diagnostics& faults) {
-  constexpr std::string_view kWhy =
-      "Slurm only warns, and then places gangs by a tree that is not there";
+  constexpr std::string_view kWhy = "Slurm would only warn, and then place gangs by a wrong tree";
   std::map<std::pair<HostFleetIndex, int>, std::string> seen;
   for (const TreeSwitch& s : hosts.tree) {
     for (const HostRange& r : s.hosts) {
@@ -256,7 +257,7 @@ void check_hosts(const Hosts& hosts, Diagnostics& faults) {
 }
 
 void check_switches(const Hosts& hosts, Diagnostics& faults) {
-  constexpr std::string_view kWhy = "a tree has one root, and every switch one place in it";
+  constexpr std::string_view kWhy = "a tree has one root, and every switch has one place in it";
   std::set<std::string> known;
   std::set<std::string> placed;
   for (const TreeSwitch& s : hosts.tree) {
@@ -265,7 +266,7 @@ void check_switches(const Hosts& hosts, Diagnostics& faults) {
     }
     if (s.switches.empty() == s.hosts.empty()) {
       faults.push_back(tree_fault(
-          fmt::format("switch `{}` has neither or both of hosts and switches", s.name), kWhy));
+          fmt::format("switch `{}` needs either hosts or switches below it", s.name), kWhy));
     }
     for (const std::string& child : s.switches) {
       if (!known.contains(child)) {
@@ -273,7 +274,7 @@ void check_switches(const Hosts& hosts, Diagnostics& faults) {
             fmt::format("switch `{}` joins `{}`, which is not below it", s.name, child), kWhy));
       }
       if (!placed.insert(child).second) {
-        faults.push_back(tree_fault(fmt::format("switch `{}` hangs twice", child), kWhy));
+        faults.push_back(tree_fault(fmt::format("switch `{}` is below two switches", child), kWhy));
       }
     }
   }

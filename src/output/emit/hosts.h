@@ -1,10 +1,10 @@
-// The machines of a design as a scheduler names them, and the tree of switches that joins them.
+// The machines of a design as a scheduler names them, and the tree of switches that connects them.
 //
 // Hosts are numbered within their fleet, in service first and spares after: train-001 .. train-127.
-// A scheduler's tree wants each host below one leaf, while a rail-optimised fabric has a host on
-// eight. Hosts that share all their leaves (a scalable unit) are therefore one leaf of the tree,
-// and its cost, "one leaf or two", is kept: traffic within a unit crosses one switch on every rail.
-// An accelerator domain of several hosts (an NVL72 rack) is a leaf below its unit.
+// A scheduler's tree needs each host below one leaf, while a rail-optimised fabric connects a host
+// to eight. Hosts that share all their leaves (a scalable unit) therefore become one leaf of the
+// tree. This keeps its cost model, "one leaf or two": traffic within a unit crosses one switch on
+// every rail. An accelerator domain of several hosts (an NVL72 rack) is a leaf below its unit.
 #pragma once
 
 #include <string>
@@ -16,18 +16,18 @@
 
 namespace orrery::emit {
 
-// The position of a fleet among those whose hosts are named: one scheduler's may be fewer than the
-// design's.
+// Position of a fleet among those whose hosts are named; one scheduler may have fewer fleets than
+// the design.
 using HostFleetIndex = Index<struct HostFleetTag>;
 
-// A fleet with the names of its hosts.
+// A fleet and the names of its hosts.
 struct HostFleet {
   HostFleetIndex index;
   const machine::Fleet* view = nullptr;
   int hosts_per_node = 1;
   int in_service = 0;
   int spares = 0;
-  int digits = 1;  // of a host's number
+  int digits = 1;  // digits of a host's number
 
   const std::string& name() const { return view->fleet->name; }
   int hosts() const { return in_service + spares; }
@@ -44,30 +44,31 @@ struct HostRange {
 
 struct TreeSwitch {
   std::string name;
-  std::vector<std::string> switches;  // below it; empty for a leaf
-  std::vector<HostRange> hosts;       // of a leaf
+  std::vector<std::string> switches;  // switches below it; empty for a leaf
+  std::vector<HostRange> hosts;       // hosts of a leaf
 
   bool operator==(const TreeSwitch&) const = default;
 };
 
 struct Hosts {
   IndexedVector<HostFleetIndex, HostFleet> fleets;
-  std::vector<TreeSwitch> tree;  // leaves first, the root last; empty where there are no hosts
+  std::vector<TreeSwitch> tree;  // leaves first, the root last; empty if there are no hosts
 };
 
-// Which fleets: all, or those that the design gives to one scheduler.
+// Selects fleets: all, or those that the design assigns to one scheduler.
 enum class HostsOf { all, slurm, kubernetes };
-// Refuses a fleet name that cannot be part of a host name, and a tree that check_tree refuses.
+// Fails for a fleet name that cannot be part of a host name, and for a tree with faults by
+// check_tree.
 Result<Hosts> hosts_of(const review::Review& review, HostsOf which);
 
-// What a scheduler would only warn about: a host in two leaves or in none, a leaf or a switch that
-// is nowhere or twice, a host that does not exist. Codes "emit.tree".
+// Finds faults that a scheduler would only warn about: a host in two leaves or in none, a leaf or a
+// switch that is missing or used twice, a host that does not exist. Codes "emit.tree".
 Diagnostics check_tree(const Hosts& hosts);
 
 std::string host_name(const HostFleet& fleet, int number);
-// "train-[001-064,080],cpu-1": the notation that Slurm calls a hostlist.
+// Returns "train-[001-064,080],cpu-1": Slurm's hostlist notation.
 std::string hostlist(const Hosts& hosts, const std::vector<HostRange>& ranges);
-// Leaf of a host; nullptr where it has none.
+// Returns the leaf of a host, or nullptr if it has none.
 const TreeSwitch* leaf_of(const Hosts& hosts, HostFleetIndex fleet, int number);
 
 }  // namespace orrery::emit

@@ -30,8 +30,8 @@ fabric: { compute: { topology: fat-tree, switch: qm9700 } }
 scheduler: { kind: slurm }
 )";
 
-// Leaves of 32 endpoints, five a host: the seventh has ports on two of them, and hangs on the
-// first.
+// Leaves of 32 endpoints, five per host: the seventh host has ports on two leaves and belongs to
+// the first.
 TEST(Hosts, a_host_belongs_to_the_leaf_of_its_first_port) {
   design::Design design = read_text(kFabric);
   design.fleet[0].custom = design::CustomNode{.compute_nics = 5};
@@ -74,7 +74,7 @@ TEST(Hosts, dragonfly_groups_are_leaves) {
   EXPECT_EQ(leaves, static_cast<std::size_t>(t->dragonfly_groups));
 }
 
-// What is rented, and what has no port on the fabric, hangs apart.
+// Rented machines, and machines without a port on the fabric, are apart.
 TEST(Hosts, hosts_off_the_fabric_have_a_leaf_of_their_own) {
   design::Design design = read_text(kFabric);
   design.fleet.push_back(design.fleet[0]);
@@ -103,7 +103,7 @@ TEST(Hosts, pods_are_switches_below_the_core) {
   EXPECT_EQ(hosts.tree.back().switches.size(), pods);
 }
 
-// A rack is numbered, not its first host: the second of 18 hosts is domain 2.
+// The number belongs to the rack, not to its first host: the second group of 18 hosts is domain 2.
 TEST(Hosts, racks_are_numbered_and_spares_are_whole_racks) {
   const auto r = reviewed(read_template("superpod-gb200"));
   const Hosts hosts = hosts_in(*r);
@@ -136,21 +136,21 @@ TEST(Hosts, host_shape_comes_from_the_design_then_the_catalog_then_a_guess) {
   EXPECT_EQ(shape().sockets, 1);
   EXPECT_EQ(shape().cores_per_socket, 97);
   design.fleet[0].custom.reset();
-  design.fleet[0].node = "hgx-h100-dlc";  // nobody says its processors
+  design.fleet[0].node = "hgx-h100-dlc";  // its processors are not known
   EXPECT_TRUE(shape().assumed);
   EXPECT_EQ(shape().cores(), 16 * 8);
 }
 
-// A rack's processors are shared by its hosts.
+// The processors of a rack are shared by its hosts.
 TEST(Hosts, processors_of_a_rack_are_shared_by_its_hosts) {
   design::Design design = read_template("superpod-gb200");
-  design.fleet[0].node = "vr200-nvl72";  // nobody says its processors
+  design.fleet[0].node = "vr200-nvl72";  // its processors are not known
   const HostShape shape = host_shape(hosts_in(*reviewed(design)).fleets[HostFleetIndex(0)]);
   EXPECT_EQ(shape.sockets, 2);
   EXPECT_EQ(shape.cores(), 16 * 4);
 }
 
-// "su-1: one-[1-5] | core: su-1 su-2".
+// Returns "su-1: one-[1-5] | core: su-1 su-2".
 std::string tree_text(const Hosts& hosts) {
   std::string out;
   for (const TreeSwitch& s : hosts.tree) {
@@ -171,7 +171,8 @@ std::string tree_of(const std::string& sites, const std::string& fleet,
   return hosts ? tree_text(*hosts) : to_text(hosts.error());
 }
 
-// Leaves of 32 ports where 64 are not enough: at `b` ten hosts of eight NICs. Each site has a pod.
+// Leaves of 32 ports where 64 are not enough: at `b` there are ten hosts of eight NICs. Each site
+// has a pod.
 TEST(Hosts, two_sites_have_two_trees) {
   EXPECT_EQ(tree_of("sites:\n  - { name: a, region: deu }\n  - { name: b, region: fra }",
                     "  - { name: one, site: a, node: dgx-h100, count: 5 }\n"
@@ -186,7 +187,7 @@ constexpr const char* kTwoKinds =
     "  - { name: one, node: dgx-h100, count: 37 }\n"
     "  - { name: wide, node: a100-4-server, count: 9 }\n";
 
-// A unit of a rail-optimised fabric has 32 hosts; nine of half the NICs are as wide as 4.5.
+// A unit of a rail-optimised fabric has 32 hosts; nine hosts with half the NICs count as 4.5.
 TEST(Hosts, the_tree_follows_the_topology) {
   const auto tree = [](const char* topology) {
     return tree_of("site: { region: deu }", kTwoKinds, topology);
@@ -198,7 +199,7 @@ TEST(Hosts, the_tree_follows_the_topology) {
   EXPECT_EQ(tree("rail-only"), "su-1: one-[01-37],wide-[1-9]");
 }
 
-// Racks are leaves below their unit; what is rented hangs apart from the fabric.
+// Racks are leaves below their unit; rented machines are apart from the fabric.
 TEST(Hosts, racks_and_rented_fleets_are_leaves) {
   EXPECT_EQ(tree_of("site: { region: deu }",
                     "  - { name: racks, node: gb200-nvl72, count: 2, spares: 1 }\n"

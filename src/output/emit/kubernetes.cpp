@@ -18,7 +18,7 @@ namespace {
 
 using figures::assumptions::kPodMemoryShare;
 
-// The extended resource by which a vendor's device plugin counts whole devices.
+// Returns the extended resource with which a vendor's device plugin counts whole devices.
 std::string resource_of(const catalog::Accelerator& part) {
   if (part.vendor == "NVIDIA") return "nvidia.com/gpu";
   if (part.vendor == "AMD") return "amd.com/gpu";
@@ -50,7 +50,8 @@ int accelerators_of(const KubePlan& plan) {
   return all;
 }
 
-// Tenants with a quota, and `shared` for what no quota takes and for workloads without a tenant.
+// Plans the tenants with a quota, and `shared` for capacity without a quota and workloads without a
+// tenant.
 Diagnostics plan_tenants(KubePlan& plan) {
   Diagnostics faults;
   const auto& quotas = plan.review.design().scheduler.quotas;
@@ -78,7 +79,7 @@ Diagnostics plan_tenants(KubePlan& plan) {
 std::unexpected<Diagnostics> not_kubernetes(const design::Design& design) {
   return fail({.code = "emit.scheduler",
                .place = design::place_of(design, "scheduler.kind"),
-               .what = "the design gives no fleet to Kubernetes",
+               .what = "the design assigns no fleet to Kubernetes",
                .why = "scheduler.kind is slurm, or no fleet has `partition: kubernetes`",
                .fix = "set scheduler.kind to kubernetes or both, or emit slurm"});
 }
@@ -122,7 +123,8 @@ Result<KubePlan> plan_of(const review::Review& review, const EmitSource& source)
   return plan;
 }
 
-// Our own output against the schemas: a fault here is ours, but better found now than by kubectl.
+// Checks our own output against the schemas. A fault here is ours, but it is better found now than
+// by kubectl.
 Diagnostics check_all(const EmittedFiles& files) {
   Diagnostics faults;
   for (const EmittedFile& f : files) {

@@ -1,4 +1,4 @@
-// Objects read back and held against data/emit/kubernetes/*.csv.
+// Checks objects that were read back against data/emit/kubernetes/*.csv.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Fact {
   std::vector<std::string> choices;
 };
 
-// Paths of one kind, "spec.levels[].nodeLabel", with what is known of each.
+// The facts about one kind, by path: "spec.levels[].nodeLabel".
 using Facts = std::map<std::string, Fact, std::less<>>;
 
 std::map<std::string, Facts> load_facts() {
@@ -63,7 +63,7 @@ std::string text_of(const YamlNode* node) {
 bool is_number(const YamlNode& n) { return !n.quoted && parse_number(n.text).has_value(); }
 bool is_word(const YamlNode& n) { return !n.quoted && (n.text == "true" || n.text == "false"); }
 
-// "36Gi", "0.5", "500m"; a bare whole number is one too.
+// Returns true for "36Gi", "0.5", "500m" and bare whole numbers.
 bool is_quantity(const YamlNode& n) {
   static constexpr std::string_view kSuffixes = " m k M G T P E Ki Mi Gi Ti Pi Ei ";
   const std::size_t digits = std::min(n.text.find_first_not_of("0123456789."), n.text.size());
@@ -72,7 +72,7 @@ bool is_quantity(const YamlNode& n) {
   return suffix.empty() || kSuffixes.find(' ' + suffix + ' ') != std::string_view::npos;
 }
 
-// "a.b/name" or "name": RFC 1123 labels, a prefix before one slash.
+// Returns true for "a.b/name" or "name": RFC 1123 labels, with a prefix before one slash.
 bool is_qualified(std::string_view key) {
   const std::size_t slash = key.find('/');
   const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
@@ -100,8 +100,8 @@ class ObjectCheck {
     faults_.push_back({.code = "emit.schema",
                        .place = {file_, at.mark.line, at.mark.column},
                        .what = fmt::format("{} {}: {}", seen_.kind, path, what),
-                       .why = "the published schema says so",
-                       .fix = "report it: the file should not have come out this way"});
+                       .why = "the published schema requires it",
+                       .fix = "please report it: the program wrote a wrong file"});
   }
 
   void metadata(const YamlNode& object) {
@@ -109,25 +109,26 @@ class ObjectCheck {
     const YamlNode& at = meta ? *meta : object;
     const std::string name = text_of(field(at, "name"));
     for (const std::string_view part : split(name, '.')) {
-      if (!is_name(part, NameRule::dns_label)) complain(at, "metadata.name", "no RFC 1123 name");
+      if (!is_name(part, NameRule::dns_label))
+        complain(at, "metadata.name", "is not an RFC 1123 name");
     }
     const YamlNode* space = field(at, "namespace");
     if (space && !is_name(space->text, NameRule::dns_label)) {
-      complain(*space, "metadata.namespace", "no RFC 1123 label");
+      complain(*space, "metadata.namespace", "is not an RFC 1123 label");
     }
     for (const std::string_view list : {"labels", "annotations"}) {
       const YamlNode* map = field(at, list);
       for (std::size_t i = 0; map && i < map->keys.size(); ++i) {
-        if (!is_qualified(map->keys[i].text)) complain(*map, "metadata", "no label key");
+        if (!is_qualified(map->keys[i].text)) complain(*map, "metadata", "is not a label key");
         if (map->items[i].kind != YamlNode::Kind::scalar || is_number(map->items[i])) {
-          complain(map->items[i], "metadata", "the value is no text");
+          complain(map->items[i], "metadata", "the value is not a text");
         }
       }
     }
     ++seen_.fields_checked;
   }
 
-  // The fields of a map, and that none that must be there is missing.
+  // Checks the fields of a map, and that no required field is missing.
   void fields(const YamlNode& map, const std::string& path) {
     for (std::size_t i = 0; i < map.keys.size(); ++i) {
       const std::string& key = map.keys[i].text;
@@ -151,7 +152,7 @@ class ObjectCheck {
       if (open) {
         seen_.unchecked.push_back(path);
       } else {
-        complain(node, path, "no such field");
+        complain(node, path, "does not exist in the schema");
       }
       return;
     }
@@ -173,7 +174,7 @@ class ObjectCheck {
     } else if (fact.type == "map") {
       if (!map) return complain(node, path, "must be a map");
       for (std::size_t i = 0; i < node.items.size(); ++i) {
-        if (!is_qualified(node.keys[i].text)) complain(node, path, "has a key that is no name");
+        if (!is_qualified(node.keys[i].text)) complain(node, path, "has a key that is not a name");
         value(node.items[i], path + "{}", path);
       }
     } else {
@@ -187,11 +188,11 @@ class ObjectCheck {
     }
     const bool whole = !node.quoted && parse_integer(node.text).has_value();
     if (fact.type == "string" && (is_number(node) || is_word(node))) {
-      complain(node, path, "must be a text, and would be read as something else");
+      complain(node, path, "must be a text, but would be read as something else");
     }
     if (fact.type == "integer" && !whole) complain(node, path, "must be a whole number");
     if (fact.type == "boolean" && !is_word(node)) complain(node, path, "must be true or false");
-    if (fact.type == "quantity" && !is_quantity(node)) complain(node, path, "is no quantity");
+    if (fact.type == "quantity" && !is_quantity(node)) complain(node, path, "is not a quantity");
     const bool chosen =
         fact.choices.empty() || std::ranges::find(fact.choices, node.text) != fact.choices.end();
     if (!chosen) complain(node, path, fmt::format("`{}` is not one of the choices", node.text));
@@ -239,11 +240,11 @@ KubernetesCheck check_kubernetes(std::string_view yaml, const std::string& file)
     if (seen.known) {
       ObjectCheck(facts->second, file, seen, check.faults).run(*tree);
     } else {
-      check.faults.push_back(
-          {.code = "emit.schema",
-           .place = {file, tree->mark.line, tree->mark.column},
-           .what = fmt::format("no facts about `{}` of `{}`", seen.kind, seen.api_version),
-           .why = "an object of an unknown kind cannot be checked"});
+      check.faults.push_back({.code = "emit.schema",
+                              .place = {file, tree->mark.line, tree->mark.column},
+                              .what = fmt::format("there are no facts about `{}` of `{}`",
+                                                  seen.kind, seen.api_version),
+                              .why = "an object of an unknown kind cannot be checked"});
     }
     check.objects.push_back(std::move(seen));
   }
@@ -278,7 +279,7 @@ std::string kubernetes_check_text(const EmittedFiles& files) {
   }
   out += fmt::format(
       "not checked: {} (no schema); CEL expressions, string patterns and lengths, references\n"
-      "between objects, what the controllers' webhooks refuse. `kubectl apply --dry-run=server`\n"
+      "between objects, rules of the controllers' webhooks. `kubectl apply --dry-run=server`\n"
       "on your cluster checks those.\n",
       plain);
   return out;

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// "KIND FIELD" per fault.
+// Returns "KIND FIELD" per fault.
 std::vector<std::string> places_of(const Diagnostics& faults) {
   std::vector<std::string> all;
   for (const Diagnostic& d : faults) {

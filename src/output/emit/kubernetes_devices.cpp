@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view kResource = "resource.k8s.io/v1";
 constexpr std::string_view kMigConfig = "orrery-mig-config";
 
-// Attributes that the gpu.nvidia.com driver publishes; a product's name is not among those asked
-// for, so that a newer GPU with as much memory serves too.
+// Selects by attributes that the gpu.nvidia.com driver publishes. The product name is not among
+// them, so that a newer GPU with as much memory also qualifies.
 std::string whole_gpu(const catalog::Accelerator& part) {
   const std::string size = device_class(part).substr(4);
   const std::string memory = size.substr(0, size.size() - 2) + "Gi";
@@ -71,8 +71,8 @@ void add_claim(YamlWriter& yaml, const KubePlan& plan, const Claim& claim) {
   yaml.end().end_item().end().end().end().end();
 }
 
-// A claim of all GPUs of a host lies within its NVLink domain. Hosts that share one (an NVL72 rack)
-// meet in a ComputeDomain, whose channel is a claim of its own.
+// Adds claims. A claim for all GPUs of a host is within its NVLink domain. Hosts that share a
+// domain (an NVL72 rack) use a ComputeDomain, whose channel is a claim of its own.
 void add_claims(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
   for (const HostFleet& hosts : plan.hosts.fleets) {
     if (!plan.fleets[hosts.index].nvidia) continue;
@@ -94,7 +94,7 @@ void add_claims(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
   }
 }
 
-// mig-parted's own file, which its ConfigMap carries as text.
+// Returns mig-parted's own file, which its ConfigMap contains as text.
 std::string mig_parted(const KubePlan& plan) {
   YamlWriter yaml;
   yaml.text("version", "v1").begin("mig-configs");

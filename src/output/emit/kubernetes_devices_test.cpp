@@ -202,7 +202,7 @@ TEST(KubernetesDevices, the_gpu_operator_cuts_the_slices) {
   EXPECT_EQ(device_file("gpu-operator-values.yaml"), kOperatorFile);
 }
 
-// 97 TB are 90,338 GiB, of which 15 % and 85 %.
+// 97 TB are 90,338 GiB, divided into 15 % and 85 %.
 constexpr std::string_view kStorageFile =
     R"(---
 apiVersion: storage.k8s.io/v1

@@ -1,4 +1,4 @@
-// Storage classes and claims of the tiers, and one JobSet a training run.
+// Storage classes and claims of the tiers, and one JobSet per training run.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kProvisioners = "emit/kubernetes/provisioners.csv";
-// Beyond the expected failures of a run; the plan's rate may be off by half.
+// Restarts to allow, as a multiple of a run's expected failures, because the planned rate may be
+// wrong by half.
 constexpr double kRestartMargin = 2;
 constexpr int kRestartsLeast = 10;
 
@@ -44,7 +45,7 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
   const auto profile = profile_annotations(tier, plan.review.catalog());
   open_object(yaml, plan, {"storage.k8s.io/v1", "StorageClass", name, {}, profile});
   yaml.text("provisioner", provisioner);
-  // Data of a training run outlives a claim that somebody deletes.
+  // Data of a training run survives the deletion of its claim.
   yaml.text("reclaimPolicy", local ? "Delete" : "Retain");
   yaml.text("volumeBindingMode", local ? "WaitForFirstConsumer" : "Immediate");
   yaml.flag("allowVolumeExpansion", provisioner != "kubernetes.io/no-provisioner");
@@ -57,7 +58,7 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
   }
 }
 
-// The tiers that a run reads from and saves to, each once.
+// Returns the tiers that a run reads from and saves to, each once.
 std::vector<std::string> tiers_of(const review::TrainView& train) {
   std::vector<std::string> out;
   const auto add = [&out](const machine::Tier* tier) {
@@ -89,7 +90,7 @@ void add_container(YamlWriter& yaml, const KubePlan& plan, const review::TrainVi
                    const std::string& name) {
   const auto hosts = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
   yaml.begin("containers").item().text("name", "train");
-  yaml.comment("Your image and its command; what was planned is in the environment.");
+  yaml.comment("Put your image and its command here; the plan is in the environment.");
   yaml.text("image", "example.invalid/train:1").texts("command", {"train"});
   add_environment(yaml, train, name);
   yaml.begin("resources").begin("limits");
@@ -114,7 +115,8 @@ void add_container(YamlWriter& yaml, const KubePlan& plan, const review::TrainVi
   yaml.end();
 }
 
-// A gang that fits one unit must lie in one; a larger one is packed as far as it can be.
+// Returns the placement of a gang. A gang that fits into one unit must be in one; a larger one is
+// packed as closely as possible.
 std::pair<std::string, std::string> placement(const KubePlan& plan,
                                               const review::TrainView& train) {
   int largest = 0;
@@ -144,7 +146,7 @@ void add_pod(YamlWriter& yaml, const KubePlan& plan, const review::TrainView& tr
     yaml.begin("metadata").begin("annotations").text(annotation, level).end().end();
   }
   yaml.begin("spec").text("restartPolicy", "Never");
-  yaml.comment("Time to save when the pod must go.");
+  yaml.comment("Time to save a checkpoint when the pod must stop.");
   yaml.number("terminationGracePeriodSeconds",
               std::llround(std::ceil(time_to_save(train) / seconds(1))));
   yaml.begin("nodeSelector").text(kFleetLabel, train.fleet->fleet->name).end();
@@ -170,7 +172,7 @@ std::string job_yaml(const KubePlan& plan, const review::TrainView& train,
   yaml.begin("replicatedJobs").item().text("name", "workers").number("replicas", 1);
   yaml.begin("template").begin("spec").number("parallelism", train.hosts);
   yaml.number("completions", train.hosts).text("completionMode", "Indexed");
-  yaml.comment("One lost rank stops them all: the set restarts whole, from the checkpoint.");
+  yaml.comment("One lost rank stops them all: the whole set restarts from the checkpoint.");
   yaml.number("backoffLimit", 0);
   add_pod(yaml, plan, train, name);
   yaml.end().end().end_item().end().end();

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A run of 4 hosts with 12.5 failures, which saves every 40.4 steps in 18.3 s.
+// Returns a run of 4 hosts with 12.5 failures that saves every 40.4 steps in 18.3 s.
 std::unique_ptr<ReviewedExample> planned_words() {
   auto r = reviewed_as_pods(read_text(kPodsDesign));
   review::TrainView& train = r->review->trains.front();
@@ -150,7 +150,7 @@ TEST(KubernetesJobs, a_run_is_a_ray_job_if_asked) {
       << text;
 }
 
-// Twice the failures that are expected, and ten at the least.
+// Twice the expected failures, and at least ten.
 TEST(KubernetesJobs, restart_limit_follows_the_expected_failures) {
   auto r = planned_words();
   review::TrainView& train = r->review->trains.front();
@@ -162,7 +162,7 @@ TEST(KubernetesJobs, restart_limit_follows_the_expected_failures) {
   EXPECT_THAT(words_of(*r), HasSubstr("    maxRestarts: 10\n"));
 }
 
-// Four hosts of the fleet hang on the first unit, two on the second.
+// Four hosts of the fleet are on the first unit, two on the second.
 TEST(KubernetesJobs, a_run_that_fits_a_unit_must_stay_in_one) {
   auto r = planned_words();
   review::TrainView& train = r->review->trains.front();
@@ -183,7 +183,7 @@ TEST(KubernetesJobs, without_a_topology_there_is_no_placement) {
   EXPECT_THAT(text_of(*files, "queues.yaml"), Not(HasSubstr("opology")));
 }
 
-// Only what a pod can mount and others can reach: no object store, no disks of the node's own.
+// Only tiers that a pod can mount and others can reach: no object store and no node-local disks.
 TEST(KubernetesJobs, each_tier_is_mounted_once) {
   auto r = planned_words();
   review::TrainView& train = r->review->trains.front();
@@ -208,7 +208,7 @@ TEST(KubernetesJobs, each_tier_is_mounted_once) {
   EXPECT_THAT(words_of(*r), HasSubstr("claimName: files\n"));
 }
 
-// What is wanted of the names of a design, each with its place.
+// Names of a design that are checked, each with its place.
 TEST(KubernetesJobs, names_that_no_object_can_have_are_refused) {
   const auto refused = [](const auto& change) {
     design::Design design = read_text(kPodsDesign);

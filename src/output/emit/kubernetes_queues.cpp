@@ -28,7 +28,7 @@ std::vector<std::string> covered(const KubePlan& plan) {
   return all;
 }
 
-// What a fleet in service offers of a resource, times a tenant's share, rounded down.
+// Returns what a fleet in service offers of a resource, times a tenant's share, rounded down.
 std::string quota(const KubePlan& plan, HostFleetIndex f, const std::string& resource,
                   double share) {
   const KubeFleet& fleet = plan.fleets[f];
@@ -95,7 +95,7 @@ void add_queue(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
   yaml.begin("spec").text("cohortName", plan.cohort);
   yaml.begin("namespaceSelector").begin("matchLabels");
   yaml.text("kubernetes.io/metadata.name", tenant.name).end().end();
-  // With a strict queue a large gang at its head is not overtaken for ever.
+  // In a strict queue, smaller jobs cannot overtake a large gang at its head for ever.
   yaml.text("queueingStrategy",
             s.backfill == design::Backfill::none ? "StrictFIFO" : "BestEffortFIFO");
   yaml.begin("preemption").text("reclaimWithinCohort", preempts ? "Any" : "Never");
@@ -122,7 +122,7 @@ void add_priorities(YamlWriter& yaml, const KubePlan& plan) {
   }
 }
 
-// Unit and pod of a leaf: the switches above it, by their names.
+// Unit and pod of a leaf: the names of the switches above it.
 struct Above {
   std::string unit;
   std::string pod;
@@ -154,8 +154,9 @@ std::string queues_yaml(const KubePlan& plan) {
 std::string label_script(const KubePlan& plan) {
   std::string out = "#!/bin/bash\n" + stamp(plan.source, "#");
   out +=
-      "# Tells Kubernetes where each node stands. For the operator to read and run.\n"
-      "set -eu\n\n";
+      "# Labels each node with its place in the network, for Kubernetes. Read it, then run it.\n"
+      "set -eu\n"
+      "\n";
   for (const TreeSwitch& leaf : plan.hosts.tree) {
     const Above place = above(plan.hosts, leaf.name);
     for (const HostRange& r : leaf.hosts) {

@@ -37,7 +37,7 @@ std::string levels_of(const KubePlan& plan) {
   return at == std::string::npos ? "none" : text.substr(at, text.find("---", at) - at);
 }
 
-// Two pods over three units, one of them with a domain below it.
+// Returns two pods over three units, one of which has a domain.
 KubePlan pods_by_hand(const ReviewedExample& r) {
   KubePlan plan{.review = *r.review, .source = r.source};
   plan.hosts = hosts_of(*r.review, HostsOf::kubernetes).value();
@@ -91,7 +91,7 @@ TEST(KubernetesQueues, topology_levels_follow_the_fabric) {
   EXPECT_EQ(levels_of(plan), "none");
 }
 
-// A share of 0.4 % and none at all weigh as one.
+// A share of 0.4 % and a share of zero both have weight one.
 TEST(KubernetesQueues, every_tenant_has_a_weight) {
   const auto r = reviewed_as_pods(read_text(kPodsDesign));
   KubePlan plan = pods_by_hand(*r);
@@ -127,7 +127,7 @@ std::string pod_file(std::string_view path, const KubernetesOptions& options = {
   return directives(text_of(pod_files(*reviewed_as_pods(read_text(kPodsDesign)), options), path));
 }
 
-// The values behind `key`, in order.
+// Returns the values of `key`, in order.
 std::vector<std::string> all_after(const std::string& text, std::string_view key) {
   std::vector<std::string> out;
   for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos;) {
@@ -137,8 +137,8 @@ std::vector<std::string> all_after(const std::string& text, std::string_view key
   return out;
 }
 
-// The tenant has 12 of 80 accelerators, 15 %. Cores: 0.95 * 0.15 of 5 * 112, 3 * 112, 2 * 128 and
-// 7 * 16; GiB likewise of 2,048 a host that is known and 8 a core of one that is not.
+// The tenant has 12 of 80 accelerators, 15 %. Cores: 0.95 * 0.15 of 5 * 112, 3 * 112, 2 * 128 and 7
+// * 16; GiB likewise of 2,048 per known host and 8 per core of an unknown one.
 constexpr std::string_view kVisionsQueue =
     R"(---
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -310,7 +310,7 @@ TEST(KubernetesQueues, a_tenant_has_a_queue_with_its_quota) {
       kVisionsQueue);
 }
 
-// The other 85 %.
+// The remaining 85 %.
 TEST(KubernetesQueues, the_shared_queue_has_the_rest) {
   const std::string text = pod_file("queues.yaml");
   using Quotas = std::vector<std::string>;

@@ -1,5 +1,5 @@
-// A training run as a RayJob (KubeRay): a head without accelerators and one worker a host, each
-// with the pod that a JobSet would have.
+// A training run as a RayJob (KubeRay): a head without accelerators and one worker per host, each
+// with the same pod as in a JobSet.
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/stamp.h"
 
@@ -14,7 +14,7 @@ constexpr const char* kHeadMemory = "32Gi";
 void add_head(YamlWriter& yaml) {
   yaml.begin("headGroupSpec").begin("rayStartParams").text("num-gpus", "0").end();
   yaml.begin("template").begin("spec").begin("containers").item().text("name", "head");
-  yaml.comment("The image of the workers.");
+  yaml.comment("Use the same image as the workers.");
   yaml.text("image", "example.invalid/train:1");
   yaml.begin("resources").begin("limits").text("cpu", kHeadCpu).text("memory", kHeadMemory);
   yaml.end().end().end_item().end().end().end().end();
@@ -31,7 +31,7 @@ std::string ray_job_yaml(const KubePlan& plan, const review::TrainView& train,
   yaml.text("name", name).text("namespace", tenant.name);
   yaml.begin("labels").text("kueue.x-k8s.io/queue-name", tenant.name).end();
   yaml.begin("annotations").text("orrery/emitted-from", stamp_text(plan.source)).end().end();
-  yaml.begin("spec").comment("Kueue lets it start.");
+  yaml.begin("spec").comment("Kueue starts it.");
   yaml.flag("suspend", true).text("entrypoint", "train").flag("shutdownAfterJobFinishes", true);
   yaml.begin("rayClusterSpec");
   add_head(yaml);

@@ -1,10 +1,11 @@
-// Services of the design: what answers requests, how many of it, who may reach it, and the buckets
-// that it and the runs use.
+// The services of a design: what answers requests, with how many replicas, who may reach it, and
+// the buckets that services and runs use.
 //
-// A service is a Deployment of the planned replicas, a Service before it, a HorizontalPodAutoscaler
-// between what the mean traffic needs and what the peak does, and a disruption budget. Scaling
-// follows requests that wait, since accelerators look busy at any load. A tenant that asks to be
-// isolated gets a NetworkPolicy: its pods speak among themselves, to DNS, and to nobody else.
+// A service is a Deployment of the planned replicas, a Service in front of it, a
+// HorizontalPodAutoscaler between the replicas for the mean traffic and those for the peak, and a
+// disruption budget. Scaling follows the number of waiting requests, because accelerators look busy
+// at any load. A tenant that must be isolated gets a NetworkPolicy: its pods may talk to each other
+// and to DNS only.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "core/workload/adapters.h"
 #include "layers/serving/adapters.h"
 #include "model/design/names.h"
+#include "model/figures/assumptions.h"
 #include "output/emit/escape.h"
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/stamp.h"
@@ -21,23 +23,25 @@
 namespace orrery::emit {
 namespace {
 
+using figures::assumptions::kProbePeriod;
+using figures::assumptions::kScaleDownWait;
+using figures::assumptions::kStartupWait;
+using figures::assumptions::kSystemCores;
 constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
-constexpr int kPort = 8000;  // of vllm's and other engines' OpenAI interface
-// Requests that wait in one replica before another is started; vllm exports it by this name.
+constexpr int kPort = 8000;  // port of the OpenAI interface of vllm and other engines
+// Waiting requests per replica that start another replica; vllm exports them under this name.
 constexpr std::string_view kWaiting = "vllm:num_requests_waiting";
 constexpr int kWaitingTarget = 2;
 constexpr std::string_view kRunning = "vllm:num_requests_running";
-// Weights of tens of gigabytes are read before the first answer.
-constexpr int kStartupProbes = 120;
-constexpr int kProbeSeconds = 10;
-constexpr int kSystemCores = 2;  // of a host that a replica has to itself
+constexpr int kProbeSeconds = static_cast<int>(kProbePeriod / seconds(1));
+constexpr int kStartupProbes = static_cast<int>(kStartupWait / kProbePeriod);
 
 int replicas_of(const review::ServeView& s) {
   return std::max(1, static_cast<int>(std::ceil(s.replicas - 1e-9)));
 }
 
-// What the mean traffic needs: the peak's replicas over the peak factor, and two where one may
-// fail.
+// Returns the replicas for the mean traffic: the peak's replicas over the peak factor, and two if
+// one may fail.
 int least_replicas(const review::ServeView& s) {
   if (s.serve->autoscale) {
     const double share = s.replicas / s.serve->autoscale->max;
@@ -55,7 +59,7 @@ void add_resources(YamlWriter& yaml, const KubePlan& plan, const review::ServeVi
   yaml.begin("resources").begin("limits");
   if (fleet.resources.empty()) {
     const int cores = host_shape(*at).cores();
-    yaml.comment("A replica has the host: all its cores but those of the system.");
+    yaml.comment("A replica has the whole host: all its cores except those for the system.");
     yaml.text("cpu", std::to_string(std::max(1, cores - kSystemCores)));
   } else {
     yaml.number(
@@ -74,7 +78,7 @@ int tensor_split(const review::ServeView& s) {
   return s.devices_per_replica / std::max(1, s.serve->pp);
 }
 
-// As checkpoints of the usual models name what an adapter stands beside.
+// Returns the modules that an adapter extends, named as in the checkpoints of common models.
 std::vector<std::string> adapted_modules(const design::Adapters& adapters, bool fused) {
   using Names = std::vector<std::string>;
   Names out;
@@ -94,7 +98,7 @@ void append(std::vector<std::string>& out, const std::vector<std::string>& more)
   out.insert(out.end(), more.begin(), more.end());
 }
 
-// All adapters stay in the host's memory: vLLM alone would keep as many as it has slots.
+// All adapters stay in the host's memory; by default vLLM would keep as many as it has slots.
 std::vector<std::string> vllm_adapters(const design::Adapters& a) {
   const int rank = serving::reserved_rank(engines::EngineKind::vllm, a.rank);
   std::vector<std::string> out = {"--enable-lora",
@@ -138,7 +142,7 @@ std::vector<std::string> engine_arguments(const review::ServeView& s) {
   if (s.serve->max_batch) {
     out.insert(out.end(), {"--max-num-seqs", std::to_string(*s.serve->max_batch)});
   }
-  // Weights of 16 bits are made 8 bits wide as they are loaded; narrower ones are so on disk.
+  // Weights of 16 bits are converted to 8 bits while loading; narrower weights are so on disk.
   if (s.serve->precision == catalog::Precision::fp8) {
     out.insert(out.end(), {"--quantization", "fp8"});
   }
@@ -157,15 +161,15 @@ void add_deployment(YamlWriter& yaml, const KubePlan& plan, const review::ServeV
   yaml.begin("spec").number("replicas", replicas_of(s));
   yaml.begin("selector").begin("matchLabels").text(kAppLabel, head.name).end().end();
   yaml.begin("strategy").text("type", "RollingUpdate").begin("rollingUpdate");
-  yaml.comment("No second set of accelerators waits for a rollout.");
+  yaml.comment("No second set of accelerators is available for a rolling update.");
   yaml.number("maxSurge", 0).number("maxUnavailable", 1).end().end();
   yaml.begin("template").begin("metadata").begin("labels").text(kAppLabel, head.name);
   yaml.end().end().begin("spec");
   yaml.begin("nodeSelector").text(kFleetLabel, s.fleet->fleet->name).end();
   yaml.begin("containers").item().text("name", "serve");
-  yaml.comment("Your image; the arguments are those of the plan.");
+  yaml.comment("Put your image here; the arguments come from the plan.");
   if (s.serve->precision == catalog::Precision::int4) {
-    yaml.comment("Its weights must be a checkpoint in 4 bits (AWQ, GPTQ or alike).");
+    yaml.comment("The weights must be a 4-bit checkpoint (AWQ, GPTQ or similar).");
   }
   yaml.text("image", fmt::format("example.invalid/{}:1",
                                  nearest_name(s.serve->engine, NameRule::dns_label)));
@@ -185,14 +189,14 @@ void add_scaler(YamlWriter& yaml, const KubePlan& plan, const review::ServeView&
   yaml.text("kind", "Deployment").text("name", head.name).end();
   yaml.number("minReplicas", least_replicas(s)).number("maxReplicas", replicas_of(s));
   const auto& scale = s.serve->autoscale;
-  if (scale) yaml.comment("Of the design's requests in flight, those that run.");
+  if (scale) yaml.comment("The part of the design's requests in flight that this replica runs.");
   yaml.begin("metrics").item().text("type", "Pods").begin("pods");
   yaml.begin("metric").text("name", scale ? kRunning : kWaiting).end();
   yaml.begin("target").text("type", "AverageValue");
   const int target = scale ? std::max(1, static_cast<int>(scale->target)) : kWaitingTarget;
   yaml.text("averageValue", std::to_string(target)).end().end().end_item().end();
-  yaml.begin("behavior").begin("scaleDown").comment("Requests that run are let finish.");
-  const double hold = scale ? std::min(3600.0, scale->hold.base()) : 300;
+  yaml.begin("behavior").begin("scaleDown").comment("Running requests may finish first.");
+  const double hold = scale ? std::min(3600.0, scale->hold.base()) : kScaleDownWait.base();
   yaml.number("stabilizationWindowSeconds", static_cast<int>(hold)).end().end().end();
 }
 
@@ -240,7 +244,8 @@ void add_isolation(YamlWriter& yaml, const KubePlan& plan, const std::string& te
   yaml.end().end_item().end().end();
 }
 
-// A design does not name its driver; this one exists nowhere, so that nothing is claimed by chance.
+// A design does not name its driver. This one exists nowhere, so that no bucket is created by
+// chance.
 constexpr std::string_view kBucketDriver = "objectstorage.example.com";
 
 void add_bucket(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
@@ -248,7 +253,7 @@ void add_bucket(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tie
   constexpr std::string_view kApi = "objectstorage.k8s.io/v1alpha1";
   const auto profile = profile_annotations(tier, plan.review.catalog());
   open_object(yaml, plan, {kApi, "BucketClass", name, {}, profile});
-  yaml.comment("The driver of your store; data of a run outlives the claim.");
+  yaml.comment("Use the driver of your storage; data of a run outlives the claim.");
   yaml.text("driverName", kBucketDriver).text("deletionPolicy", "Retain");
   open_object(yaml, plan, {kApi, "BucketAccessClass", name});
   yaml.text("driverName", kBucketDriver).text("authenticationType", "KEY");
@@ -269,7 +274,7 @@ Result<EmittedFiles> service_files(const KubePlan& plan) {
   for (const review::ServeView& s : plan.review.serves) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
     if (!s.feasible() || fleet == plan.hosts.fleets.end()) continue;
-    // "chatbot in europe, pool" is a zone's label; the object is chatbot-in-europe-pool.
+    // "chatbot in europe, pool" is the label of a zone; its object is chatbot-in-europe-pool.
     std::string plain = s.label;
     std::erase(plain, ',');
     std::ranges::replace(plain, ' ', '-');

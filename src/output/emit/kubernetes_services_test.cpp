@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using ::testing::Not;
 using testing::Not;
 
-// The text after the metadata of each object.
+// Returns the text after the metadata of each object.
 std::string bodies(const std::string& text) {
   std::string out;
   bool head = false;
@@ -55,11 +55,11 @@ TEST(KubernetesServices, engine_arguments_have_the_weight_format) {
     return text_of(kubernetes_of(*reviewed(design)),
                    "service-" + r->review->serves.front().label + ".yaml");
   };
-  const auto told = HasSubstr("\"--quantization\", fp8");
-  const auto on_disk = HasSubstr("a checkpoint in 4 bits");
-  EXPECT_THAT(emitted(catalog::Precision::fp8), AllOf(told, Not(on_disk)));
-  EXPECT_THAT(emitted(catalog::Precision::bf16), AllOf(Not(told), Not(on_disk)));
-  EXPECT_THAT(emitted(catalog::Precision::int4), AllOf(Not(told), on_disk));
+  const auto as_option = HasSubstr("\"--quantization\", fp8");
+  const auto on_disk = HasSubstr("must be a 4-bit checkpoint");
+  EXPECT_THAT(emitted(catalog::Precision::fp8), AllOf(as_option, Not(on_disk)));
+  EXPECT_THAT(emitted(catalog::Precision::bf16), AllOf(Not(as_option), Not(on_disk)));
+  EXPECT_THAT(emitted(catalog::Precision::int4), AllOf(Not(as_option), on_disk));
 }
 
 TEST(KubernetesServices, engine_arguments_have_the_adapters) {
@@ -125,7 +125,8 @@ std::string desk_file(const ReviewedExample& r, std::string_view path) {
   return files ? directives(text_of(*files, path)) : "";
 }
 
-// Six replicas, two at the least, of eight GPUs each; 33 requests run in one, seven minutes pass.
+// Six replicas of eight GPUs each, at least two; 33 requests run in one; weights load within seven
+// minutes.
 constexpr std::string_view kChat =
     R"(---
 apiVersion: apps/v1
@@ -302,7 +303,7 @@ TEST(KubernetesServices, an_isolated_tenant_has_network_policies) {
   EXPECT_EQ(desk_file(*r, "isolation.yaml"), kOnlyVision);
 }
 
-// Six of two to six: the least shrinks with what there is, and is one at the least.
+// Two to six replicas: the least number shrinks with the peak's, and is at least one.
 TEST(KubernetesServices, least_replicas_of_an_autoscaled_service) {
   const auto r = reviewed_as_pods(read_text(kDesk));
   const auto scale = [&](double replicas) {

@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// A rack is a domain of its 18 hosts, each of four GPUs; 186 GB, less 5 %, are 164 GiB.
+// A rack is a domain of its 18 hosts, each with four GPUs; 186 GB less 5 % are 164 GiB.
 TEST(Kubernetes, racks_are_compute_domains) {
   const auto r = reviewed_as_pods(read_text(R"(
 orrery: 1
@@ -97,11 +97,11 @@ TEST(Kubernetes, templates_pass_the_schemas) {
 
 TEST(Kubernetes, quotas_share_the_fleet) {
   design::Design lab = read_template("small-lab");
-  lab.workloads.pop_back();  // its service wants slices of one size
+  lab.workloads.pop_back();  // its service needs slices of one size
   lab.fleet[1].mig = {{.profile = "1g.18gb", .count = 3}, {.profile = "2g.35gb", .count = 2}};
   const auto r = reviewed(lab);
   const EmittedFiles files = kubernetes_of(*r);
-  // One dgx-h200 in three and two slices a GPU, half of them for each tenant.
+  // One dgx-h200 with three and two slices per GPU, half of them for each tenant.
   EXPECT_THAT(
       text_of(files, "queues.yaml"),
       AllOf(HasSubstr("name: vision\n"), HasSubstr("cohortName: small-lab\n"),
@@ -113,7 +113,7 @@ TEST(Kubernetes, quotas_share_the_fleet) {
               HasSubstr("device.attributes['gpu.nvidia.com'].profile == '1g.18gb'"));
 }
 
-// The name by which a vendor's plugin counts devices, for one run on a host of each.
+// The name with which a vendor's plugin counts devices, for one run on a host of each vendor.
 TEST(Kubernetes, each_vendor_has_its_resource_name) {
   const auto job = [](const std::string& node) {
     const auto r = reviewed(read_text(
@@ -137,7 +137,7 @@ TEST(Kubernetes, a_job_set_carries_the_plan) {
   EXPECT_THAT(job, AllOf(HasSubstr("parallelism: " + std::to_string(train.hosts) + '\n'),
                          HasSubstr("nvidia.com/gpu: 8\n"), HasSubstr("backoffLimit: 0\n"),
                          HasSubstr("ORRERY_CHECKPOINT_INTERVAL_S")));
-  // 80 GB, less what the driver keeps.
+  // 80 GB less what the driver reserves.
   EXPECT_THAT(text_of(files, "devices.yaml"), HasSubstr("memory.compareTo(quantity('70Gi')) >= 0"));
 }
 

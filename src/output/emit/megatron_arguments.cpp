@@ -9,7 +9,7 @@
 namespace orrery::emit {
 namespace {
 
-// Quotes, line continuations and '=' are what shells and scripts put between words.
+// Splits a text at quotes, line continuations and '=', which shells and scripts put between words.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::string word;

@@ -1,9 +1,10 @@
-// Megatron-LM's command-line arguments as a query: a launch script's own words in, a prediction
+// Megatron-LM's command-line arguments as a query: the words of a launch script in, a prediction
 // out.
 //
-// Read from free text (a script, a log line): "--num-layers 96 --hidden-size 12288 ...". What is
-// not about the model, the batch, the precision or the layout is ignored; what is missing and
-// needed is a Diagnostic. Names and defaults: megatron/training/arguments.py of Megatron-LM.
+// Reads free text (a script, a log line): "--num-layers 96 --hidden-size 12288 ...". Ignores
+// everything that does not concern the model, the batch, the precision or the layout. A required
+// argument that is missing is a Diagnostic. Names and defaults: megatron/training/arguments.py of
+// Megatron-LM.
 #pragma once
 
 #include <string_view>
@@ -12,7 +13,7 @@
 
 namespace orrery::emit {
 
-// Everything but accelerator, device count and network, which no argument tells.
+// Returns everything except accelerator, device count and network, which no argument states.
 Result<jobs::TrainingQuery> query_from_megatron(std::string_view text, const std::string& file);
 
 }  // namespace orrery::emit

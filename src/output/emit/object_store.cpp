@@ -13,7 +13,7 @@
 namespace orrery::emit {
 namespace {
 
-// What a region is called hardly matters to a store of one's own; both ends must say the same.
+// The name of the region is arbitrary for an own store, but both ends must use the same one.
 constexpr std::string_view kRegion = "us-east-1";
 constexpr std::string_view kKeysFile = "/etc/orrery/object-store.keys";
 constexpr std::string_view kDriver = "s3.csi.aws.com";
@@ -23,7 +23,7 @@ struct BucketTier {
   std::string bucket;
 };
 
-// Rented tiers are elsewhere; those of the design's own are buckets of the store.
+// Returns the design's own tiers, which are buckets of the store. Rented tiers are elsewhere.
 Result<std::vector<BucketTier>> bucket_tiers(const review::Review& review) {
   std::vector<BucketTier> found;
   Diagnostics faults;
@@ -48,7 +48,7 @@ void add_volume(YamlWriter& yaml, const KubePlan& plan, const BucketTier& of,
   const auto profile = profile_annotations(*of.tier, plan.review.catalog());
   open_object(yaml, plan, {"v1", "PersistentVolume", name, {}, profile});
   yaml.begin("spec").texts("accessModes", {"ReadWriteMany"});
-  yaml.comment("A bucket has no size; Kubernetes wants one.");
+  yaml.comment("A bucket has no size, but Kubernetes requires one.");
   yaml.begin("capacity").text("storage", "1Ti").end();
   yaml.text("storageClassName", "").text("persistentVolumeReclaimPolicy", "Retain");
   yaml.texts("mountOptions", {"endpoint-url " + plan.object_store, "force-path-style",
@@ -80,7 +80,7 @@ Diagnostics check_object_store(const std::string& url) {
   if (is_address) return {};
   return {{.code = "emit.object-store",
            .what = "the address of the object store is " + comment_text(url, 40),
-           .why = "files for mounts want http:// or https://, a host and a port",
+           .why = "files for mounts need http:// or https://, a host and a port",
            .fix = "write --object-store http://store-1:8118"}};
 }
 

@@ -1,14 +1,14 @@
-// An S3 that stands already (`orrery store`, radosgw, MinIO, a cloud), as files: the object tiers
-// of a design are its buckets, of their names, and people see them mounted as /mnt/TIER.
+// A running S3 service (`orrery store`, radosgw, MinIO, a cloud) as files. The object tiers of a
+// design are buckets of the same names, mounted for users as /mnt/TIER.
 //
-//   mount.sh             Slurm: run by the prolog on every node; rclone over FUSE
+//   mount.sh             Slurm: the prolog runs it on every node; rclone over FUSE
 //   object-volumes.yaml  Kubernetes: a volume and a claim for each tenant, by the driver of
-//   Mountpoint
-//                        for Amazon S3 (s3.csi.aws.com), which takes any endpoint; a tenant has a
-//                        prefix of the bucket
+//                        Mountpoint for Amazon S3 (s3.csi.aws.com), which accepts any endpoint;
+//                        a tenant has a prefix of the bucket
+//
 // Keys are never written: the node has them in a file, the cluster in the driver's secret. A mount
-// is a view of objects, not a file system: a file is written whole and renamed by a copy, so runs
-// save through it and do not append.
+// is a view of objects, not a file system: files are written whole and renamed by copying, so runs
+// can save through it but not append.
 #pragma once
 
 #include "output/emit/kubernetes_parts.h"
@@ -16,10 +16,10 @@
 
 namespace orrery::emit {
 
-// "emit.object-store" where the address is none that every file can carry.
+// Returns "emit.object-store" if not every file can contain the address.
 Diagnostics check_object_store(const std::string& url);
 
-// Empty where no store was named or no tier is one of objects.
+// Empty if no store was named or no tier has objects.
 Result<std::string> mount_script(const SlurmPlan& plan);
 Result<std::string> object_volumes_yaml(const KubePlan& plan);
 

@@ -1,4 +1,4 @@
-// For the tests that read whole files: a design whose every number differs, and the text of its
+// For tests that read whole files: a design in which every number differs, and the text of its
 // files without comments and stamps.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace orrery::emit {
 
-// 40 GPUs as a whole, 24 in slices and 16 of another maker; 12 of the 80 are a tenant's.
+// 40 whole GPUs, 24 in slices and 16 of another vendor; 12 of the 80 belong to a tenant.
 inline constexpr std::string_view kPodsDesign = R"(
 orrery: 1
 name: pods
@@ -56,7 +56,7 @@ inline std::unique_ptr<ReviewedExample> reviewed_as_pods(design::Design design) 
   return r;
 }
 
-// What the target system reads of a file: no comments, descriptions or stamps.
+// Returns the part of a file that the target system reads: no comments, descriptions or stamps.
 inline std::string directives(std::string_view text) {
   std::string out;
   for (std::string_view rest = text; !rest.empty();) {

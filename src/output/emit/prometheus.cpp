@@ -23,10 +23,10 @@ constexpr const char* kHeader =
     "# and: promtool test rules tests/*.yml\n";
 
 constexpr const char* kPodHeader =
-    "# In place of prometheus.yml where exporters are pods: it finds them through the Kubernetes\n"
-    "# API. Some distributions build Prometheus without that discovery.\n";
+    "# Use this instead of prometheus.yml if the exporters are pods: it finds them through the\n"
+    "# Kubernetes API. Some distributions build Prometheus without that discovery.\n";
 
-// Hosts of one fleet below one leaf are one entry, so that `leaf` is a label of every series.
+// Hosts of a fleet below the same leaf are one entry, so that every series has the label `leaf`.
 std::string targets_yaml(const Hosts& hosts, const HostFleet& fleet, int port) {
   std::map<std::string, std::vector<std::string>> by_leaf;
   for (int n = 1; n <= fleet.hosts(); ++n) {
@@ -50,8 +50,8 @@ std::string file_job(std::string_view name, std::string_view files) {
       files);
 }
 
-// Pods of an exporter in any namespace, under the job's name that the rules know; hosts are named
-// after their fleet, as emit/hosts.h does.
+// Returns the scrape job for the pods of an exporter in any namespace, under the job name that the
+// rules use. Hosts are named after their fleet, as in emit/hosts.h.
 std::string pod_job(std::string_view name, std::string_view app) {
   return fmt::format(
       "  - job_name: {}\n    kubernetes_sd_configs:\n      - role: pod\n    relabel_configs:\n"
@@ -65,7 +65,7 @@ std::string pod_job(std::string_view name, std::string_view app) {
       name, app);
 }
 
-// With `pods` the exporters are found in Kubernetes, else in the target files.
+// With `pods` the exporters are found through Kubernetes, else in the target files.
 std::string config_yaml(const std::vector<std::string>& rule_files, bool dcgm, bool pods) {
   std::string out = "global:\n  scrape_interval: 15s\n  evaluation_interval: 1m\nrule_files:\n";
   for (const std::string& file : rule_files) out += fmt::format("  - {}\n", file);
@@ -79,7 +79,7 @@ std::string config_yaml(const std::vector<std::string>& rule_files, bool dcgm, b
   return out;
 }
 
-// Gives whether any host has DCGM's counters.
+// Adds the target files. Returns true if any host has DCGM's counters.
 bool add_targets(EmittedFiles& files, const Hosts& hosts, const std::string& head) {
   bool dcgm = false;
   for (const HostFleet& fleet : hosts.fleets) {
@@ -94,7 +94,7 @@ bool add_targets(EmittedFiles& files, const Hosts& hosts, const std::string& hea
   return dcgm;
 }
 
-// The alerts of each group with their tests; gives the paths of the rule files.
+// Adds the alerts of each group with their tests. Returns the paths of the rule files.
 std::vector<std::string> add_rules(EmittedFiles& files, const WatchRules& rules,
                                    const std::string& head) {
   files.push_back({.path = kRecordingFile, .text = head + recording_yaml(rules.recording)});
@@ -112,7 +112,8 @@ std::vector<std::string> add_rules(EmittedFiles& files, const WatchRules& rules,
   return paths;
 }
 
-// Every DCGM counter that a rule or a panel reads, and no other: each costs the driver time.
+// Returns the DCGM counters that a rule or a panel reads, and no others, because each costs the
+// driver time.
 std::string counters_csv(const WatchRules& rules, const std::vector<std::string>& panel_exprs,
                          const std::vector<Metric>& metrics) {
   std::set<std::string> used;
@@ -131,8 +132,8 @@ std::string counters_csv(const WatchRules& rules, const std::vector<std::string>
   return out;
 }
 
-// One entry an alert, as the rules have it: what it means, the first command, what to do. The texts
-// are our table's; labels stand in them as <label>, which Markdown would take for a tag.
+// Escapes a text of our table for Markdown, which would read <label> as a tag. The runbook has one
+// entry per alert: what it means, the first command, what to do.
 std::string as_markdown(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -145,8 +146,11 @@ std::string as_markdown(std::string_view text) {
 }
 
 std::string runbook_md(const WatchRules& rules, const EmitSource& source) {
-  std::string out = "# Runbook\n\nOf the design with digest " + source.digest +
-                    ". `<label>` stands for the label of the alert that fired.\n";
+  std::string out =
+      "# Runbook\n"
+      "\n"
+      "For the design with digest " +
+      source.digest + ". Replace `<label>` with the label of the alert that fired.\n";
   std::string last;
   for (const Alert& a : rules.alerts) {
     if (a.name == last) continue;  // one entry for all workloads and tiers

@@ -8,6 +8,7 @@
 #include "core/base/probability.h"
 #include "core/base/text.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "plan/verdict/sections.h"
 #include "plan/verdict/verdict.h"
 
@@ -18,12 +19,16 @@ using figures::FigureId;
 
 constexpr double kSecondsPerDay = 86'400;
 constexpr double kDaysPerMonth = 30;
-// A wait of which one job in ten exceeds.
+// Share of jobs that wait longer than the reported wait.
 constexpr double kTail = 0.1;
 using figures::assumptions::kShortfallAllowed;
 constexpr int kSparesMax = 10'000;
 using figures::assumptions::kHitSpread;
+using figures::assumptions::kInRepairAbove;
+using figures::assumptions::kInRepairBelow;
 using figures::assumptions::kLatencySpread;
+using figures::assumptions::kTimeShareAbove;
+using figures::assumptions::kTimeShareBelow;
 
 class Values {
  public:
@@ -34,7 +39,8 @@ class Values {
     all_.push_back({std::move(metric), std::move(help), std::move(labels), std::move(estimate)});
   }
 
-  // A figure of the review, times `factor`, under the metric's name; nothing where there is none.
+  // Adds a figure of the review, times `factor`, under the metric's name; adds nothing if the
+  // review has no such figure.
   void figure(std::string metric, std::string help, MetricLabels labels, FigureId id,
               std::string_view section, double factor = 1, std::string_view of = {}) {
     for (const figures::Section& s : sections_) {
@@ -59,9 +65,9 @@ class Values {
 void add_fleet(Values& values, const machine::Fleet& f) {
   const MetricLabels labels = {{"fleet", f.fleet->name}};
   const std::string reference = "the design";
-  values.add("nodes", "Hosts of a fleet in service.", labels,
+  values.add("nodes", "Hosts of a fleet that are in service.", labels,
              exact(f.hosts, Basis::derived, reference));
-  values.add("gpus", "Accelerators of a fleet in service.", labels,
+  values.add("gpus", "Accelerators of a fleet that are in service.", labels,
              exact(f.accelerators, Basis::derived, reference));
   if (has_dcgm(f)) {
     values.figure("gpu_power_limit_watts", "Power limit of one GPU.", labels, FigureId::power_limit,
@@ -78,13 +84,14 @@ void add_time_shares(Values& values, const review::TrainView& t) {
                                                   {"lost", s.lost_work},
                                                   {"restart", s.restarting}};
   for (const auto& [kind, share] : kinds) {
-    values.add("time_share_ratio", "Share of a workload's wall time, by kind.",
+    values.add("time_share_ratio", "Share of a workload's wall time by cause.",
                {{"kind", kind}, {"workload", t.label}},
-               within(share, 0.3, 0.4, Basis::derived, "docs/models/failure.md"));
+               within(share, kTimeShareBelow, kTimeShareAbove, Basis::derived,
+                      "docs/models/failure.md"));
   }
 }
 
-// Published node rates differ between fleets; the range is theirs.
+// Published failure rates of nodes differ between fleets; the interval covers them.
 Estimate with_rate_range(double rate, const jobs::FailurePlan& f) {
   return {.value = rate,
           .low = rate * (f.rate_low > 0 ? std::min(1.0, f.rate_low) : 1),
@@ -95,29 +102,30 @@ Estimate with_rate_range(double rate, const jobs::FailurePlan& f) {
 
 void add_train(Values& values, const review::TrainView& t) {
   const MetricLabels labels = {{"workload", t.label}};
-  values.figure("goodput_ratio", "Share of wall time that becomes training.", labels,
+  values.figure("goodput_ratio", "Share of wall time that is productive training.", labels,
                 FigureId::goodput, t.label);
   values.figure("step_time_seconds", "Time of one training step.", labels, FigureId::step_time,
                 t.label);
-  values.figure("useful_units_per_second", "Tokens or samples a second, at goodput.", labels,
+  values.figure("useful_units_per_second",
+                "Tokens or samples per second, including lost time (goodput).", labels,
                 t.model ? FigureId::useful_rate : FigureId::useful_samples, t.label);
   values.figure("mfu_ratio", "Model FLOP utilisation of a step.", labels, FigureId::mfu, t.label);
-  values.figure("checkpoint_interval_seconds", "Time between two saves.", labels,
+  values.figure("checkpoint_interval_seconds", "Time between two checkpoints.", labels,
                 FigureId::interval, t.label + " checkpoint");
-  values.figure("restart_seconds", "From a failure to useful work again.", labels,
-                FigureId::restart, t.label);
-  values.figure("gpu_power_watts", "Mean draw of one GPU in a step.", labels, FigureId::draw,
-                t.fleet->fleet->name, 1, t.label);
+  values.figure("restart_seconds", "Time from a failure to useful work.", labels, FigureId::restart,
+                t.label);
+  values.figure("gpu_power_watts", "Mean power draw of one GPU during a step.", labels,
+                FigureId::draw, t.fleet->fleet->name, 1, t.label);
   add_time_shares(values, t);
   const double per_day = t.failure.mtbf > Seconds(0) ? kSecondsPerDay / t.failure.mtbf.base() : 0;
-  values.add("failures_per_day", "Failures that interrupt a workload, in a day.", labels,
+  values.add("failures_per_day", "Failures per day that interrupt a workload.", labels,
              with_rate_range(per_day, t.failure));
   values.add(
-      "matrix_share_ratio", "Share of a step in matrix work.", labels,
+      "matrix_share_ratio", "Share of a step spent in matrix products.", labels,
       within(t.step.matrix_share, t.step.error, t.step.error, t.step.basis, t.step.reference));
 }
 
-// The tier between the data set and the run that has a planned hit rate.
+// Adds the planned hit rate of the tier between the data set and the run.
 void add_caches(Values& values, const review::Review& review) {
   for (const machine::Tier& cache : review.tiers()) {
     if (cache.tier->caches.empty()) continue;
@@ -128,7 +136,7 @@ void add_caches(Values& values, const review::Review& review) {
       if (t.feed.tier->label != cache.tier->caches) continue;
       least = least > 0 ? std::min(least, t.feed.hit_rate) : t.feed.hit_rate;
     }
-    values.add("cache_hit_ratio", "Share of reads that a caching tier answers.",
+    values.add("cache_hit_ratio", "Share of reads answered by a caching tier.",
                {{"tier", cache.label}},
                {.value = least,
                 .low = least * (1 - kHitSpread),
@@ -141,11 +149,10 @@ void add_caches(Values& values, const review::Review& review) {
 void add_tier(Values& values, const machine::Tier& v) {
   const MetricLabels labels = {{"tier", v.label}};
   const std::string section = v.label + " tier";
-  values.figure("tier_read_bytes_per_second",
-                "Read rate of a tier (of one node where it is local).", labels, FigureId::read,
-                section);
+  values.figure("tier_read_bytes_per_second", "Read rate of a tier (per node if it is node-local).",
+                labels, FigureId::read, section);
   values.figure("tier_write_bytes_per_second",
-                "Write rate of a tier (of one node where it is local).", labels, FigureId::write,
+                "Write rate of a tier (per node if it is node-local).", labels, FigureId::write,
                 section);
   values.figure("tier_capacity_bytes", "Usable capacity of a tier.", labels, FigureId::capacity,
                 section);
@@ -156,13 +163,13 @@ void add_tier(Values& values, const machine::Tier& v) {
                     given ? "the design" : "docs/models/storage.md"));
 }
 
-// P(W > t) = C e^(-t / Ww) for a queue whose waits, where there are any, are exponential: exact for
-// M/M/c. With C below a tenth one job in ten does not wait at all; the mean stands in.
+// P(W > t) = C e^(-t / Ww) for a queue whose waits, if any, are exponential: exact for M/M/c. If C
+// is below a tenth, the job at this percentile does not wait; the mean is used instead.
 Estimate wait_p90(const cluster::QueueWait& q) {
   const double wait = q.mean_wait_of_waiting.base();
   const double tail = q.wait_chance > kTail ? wait * math::log(q.wait_chance / kTail) : 0;
-  return within(std::max(tail, q.mean_wait.base()), 0.5, 1.0, Basis::assumed,
-                "docs/models/cluster.md");
+  return figures::estimated(FigureId::mean_wait, std::max(tail, q.mean_wait.base()),
+                            Basis::assumed, "docs/models/cluster.md");
 }
 
 void add_queue(Values& values, const review::Review& review) {
@@ -177,16 +184,17 @@ void add_queue(Values& values, const review::Review& review) {
     load = std::max(load, j.queue.load);
   }
   if (!longest) return;
-  values.add("queue_wait_p90_seconds", "Wait that one job in ten exceeds, of the longest queue.",
+  values.add("queue_wait_p90_seconds", "Wait that one job in ten exceeds, in the longest queue.",
              {}, *longest);
   values.add("queue_jobs", "Jobs that wait, on average.", {},
-             within(queued, 0.5, 1.0, Basis::assumed, "docs/models/cluster.md"));
+             figures::estimated(FigureId::mean_wait, queued, Basis::assumed,
+                                "docs/models/cluster.md"));
   values.add("queue_load_ratio", "Share of the jobs' accelerators that are busy.", {},
-             within(load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md"));
+             figures::estimated(FigureId::load, load, Basis::derived, "docs/models/cluster.md"));
 }
 
-// Over all runs: nodes in repair on average, what one node adds, and the least spares whatever the
-// design declares.
+// Adds, over all runs, the mean number of nodes in repair, the contribution of one node, and the
+// fewest spares, whatever the design declares.
 void add_spares(Values& values, const review::Review& review) {
   int needed = 0;
   double in_repair = 0;
@@ -202,15 +210,16 @@ void add_spares(Values& values, const review::Review& review) {
   }
   values.add("node_failures_per_month", "Failures of one node in 30 days.", {}, monthly);
   values.add("nodes_in_repair", "Nodes of training runs in repair, on average.", {},
-             within(in_repair, 0.5, 1.0, Basis::assumed, "docs/models/failure.md"));
-  values.add("spare_nodes", "Nodes that must stand by so that runs are rarely short.", {},
+             within(in_repair, kInRepairBelow, kInRepairAbove, Basis::assumed,
+                    "docs/models/failure.md"));
+  values.add("spare_nodes", "Spare nodes needed so that runs are rarely short of nodes.", {},
              exact(needed, Basis::derived, "docs/models/failure.md"));
 }
 
 void add_site(Values& values, const review::SiteView& s) {
   if (!s.has_machines()) return;
   const MetricLabels labels = {{"site", s.site->name}};
-  values.figure("site_it_watts", "Mean draw of a site's machines.", labels, FigureId::it_mean,
+  values.figure("site_it_watts", "Mean power draw of a site's machines.", labels, FigureId::it_mean,
                 s.site->name);
   values.figure("site_pue_factor", "Power usage effectiveness.", labels, FigureId::pue,
                 s.site->name);

@@ -1,9 +1,9 @@
-// What the plan promises of things that a running cluster can measure: the lines that dashboards
-// draw, the thresholds that alerts compare with, and the orrery_plan_* metrics of the exporter.
+// What the plan expects of quantities that a running cluster can measure: the lines that dashboards
+// draw, the thresholds that alerts compare with, and the exporter's orrery_plan_* metrics.
 //
-// A planned value is named as its measurement is: orrery_plan_step_time_seconds stands beside
-// orrery_measured_step_time_seconds. Values come from the figures of the review with their
-// intervals; the few that no section shows are made here and say how.
+// A planned value is named like its measurement: orrery_plan_step_time_seconds corresponds to
+// orrery_measured_step_time_seconds. Values are figures of the review with their intervals. The few
+// that no section shows are computed here, with their formula.
 #pragma once
 
 #include <string>
@@ -25,14 +25,14 @@ struct PlannedValue {
   Estimate estimate;
 };
 
-// Sorted by metric, within one in the order of the design. Runs that do not fit, and values that
-// are not known, are left out.
+// Returns the values sorted by metric, then in the order of the design. Omits runs that do not fit
+// and values that are not known.
 std::vector<PlannedValue> planned_values(const review::Review& review);
 
-// Those of one metric.
+// Returns the values of one metric.
 std::vector<PlannedValue> planned_of(const std::vector<PlannedValue>& all, std::string_view metric);
 
-// A fleet whose counters DCGM can give.
+// Returns true if DCGM can provide the fleet's counters.
 bool has_dcgm(const machine::Fleet& fleet);
 
 }  // namespace orrery::emit

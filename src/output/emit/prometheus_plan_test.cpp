@@ -90,7 +90,7 @@ Estimate planned_at(const review::Review& r, std::string_view metric, std::strin
   return {};
 }
 
-// 700 W of each of 32; half of 4 ms either way; shares 30 % below and 40 % above.
+// 700 W each for 32 GPUs; half of 4 ms above and below; shares 30 % below and 40 % above.
 TEST(PrometheusPlan, values_follow_from_the_review) {
   const auto r = reviewed(read_text(kPlannedDesign));
   review::TrainView& t = r->review->trains[0];
@@ -147,8 +147,8 @@ TEST(PrometheusPlan, two_runs_share_failures_and_spares) {
   EXPECT_EQ(monthly.basis, Basis::paper);
   EXPECT_EQ(monthly.reference, "paper");
   EXPECT_NEAR(planned_at(*r->review, "nodes_in_repair", "").value, 0.75, 1e-12);
-  // A mean of 0.25 is above 1 for 0.0265 and above 2 for 0.0022; of 0.5 above 2 for 0.0144 and
-  // above 3 for 0.0018.
+  // A Poisson mean of 0.25 exceeds 1 for 0.0265 of the time and 2 for 0.0022; a mean of 0.5 exceeds
+  // 2 for 0.0144 and 3 for 0.0018.
   EXPECT_EQ(planned_at(*r->review, "spare_nodes", "").value, 2 + 3);
 }
 
@@ -170,7 +170,7 @@ TEST(PrometheusPlan, fleet_values_are_sums) {
   EXPECT_DOUBLE_EQ(only(*r, "fleet_gpu_limit_watts"), 700.0 * 1016);
 }
 
-// A cache before the lake that a run reads; one before another tier says nothing of it.
+// A cache in front of the tier that a run reads counts; one in front of another tier does not.
 TEST(PrometheusPlan, cache_hits_are_those_of_the_runs_it_feeds) {
   design::Design design = read_template("av-vision");
   std::get<design::Train>(design.workloads.front().task).dataset.tier = "lake";
@@ -190,7 +190,7 @@ TEST(PrometheusPlan, cache_hits_are_those_of_the_runs_it_feeds) {
   EXPECT_EQ(values_of(*reviewed(design), "cache_hit_ratio").size(), 1U);
 }
 
-// Two queues of jobs: waits of the longer, jobs of both.
+// Two queues: the wait is that of the longer one, and the jobs are those of both.
 TEST(PrometheusPlan, queues_report_the_longest_wait_and_all_jobs) {
   design::Design design = read_template("small-lab");
   design.workloads.push_back(design.workloads[1]);
@@ -242,7 +242,7 @@ TEST(PrometheusPlan, failures_and_time_shares_of_a_run) {
   EXPECT_TRUE(planned_of(planned_values(*r->review), "failures_per_day").empty());
 }
 
-// C = 0.4 waits of 100 s: one in ten longer than 100 ln 4.
+// C = 0.4 and waits of 100 s: one job in ten waits longer than 100 ln 4.
 TEST(PrometheusPlan, queue_waits_of_a_stable_queue) {
   auto r = reviewed(read_template("superpod-h100"));
   cluster::QueueWait& q = r->review->jobs[0].queue;
@@ -269,7 +269,7 @@ TEST(PrometheusPlan, queue_waits_of_a_stable_queue) {
   EXPECT_TRUE(planned_of(planned_values(*r->review), "queue_jobs").empty());
 }
 
-// A Poisson mean of 2 is above 5 for 0.0166 of the time and above 6 for 0.0045.
+// A Poisson mean of 2 exceeds 5 for 0.0166 of the time and 6 for 0.0045.
 TEST(PrometheusPlan, spares_cover_nodes_in_repair) {
   auto r = reviewed(read_template("superpod-h100"));
   review::TrainView& t = r->review->trains[0];
@@ -285,7 +285,7 @@ TEST(PrometheusPlan, spares_cover_nodes_in_repair) {
   EXPECT_TRUE(planned_of(planned_values(*r->review), "spare_nodes").empty());
 }
 
-// Two runs behind one cache: the one that hits least counts, five per cent either way.
+// Two runs behind one cache: the lower hit rate counts, five per cent either way.
 TEST(PrometheusPlan, cache_hits_are_the_lowest_of_its_readers) {
   design::Design d = read_template("av-vision");
   std::get<design::Train>(d.workloads[0].task).dataset.tier = "lake";

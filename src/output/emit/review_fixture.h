@@ -1,4 +1,4 @@
-// For the tests of the emitters: a design's text, or a template, as the Review they are given.
+// For tests of the emitters: the review of a design's text or of a template.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ inline std::string text_of(const EmittedFiles& files, std::string_view path) {
   return "no file " + std::string(path);
 }
 
-// "CODE NAME" per diagnostic: the name that its message quotes, if any.
+// Returns "CODE NAME" per diagnostic: the name that its message quotes, if any.
 inline std::string codes_of(const Diagnostics& all) {
   std::string out;
   for (const Diagnostic& d : all) {

@@ -1,4 +1,4 @@
-// For tests of Slurm files: a cluster whose every number differs, and one of three sites.
+// For tests of Slurm files: a cluster in which every number differs, and one of three sites.
 #pragma once
 
 #include <memory>
@@ -57,7 +57,7 @@ workloads:
 )";
 
 // 900 kW at a PUE of 1.25; a node of `gpus` rises from 1.1 to 9.3 kW. A step takes 2.5 s, the run
-// 61.3 h with three failures and saves every 40.4 steps in 18.3 s.
+// 61.3 h with three failures, and a save every 40.4 steps takes 18.3 s.
 inline std::unique_ptr<ReviewedExample> planned_rows() {
   auto r = reviewed_as_pods(read_text(kRowsDesign));
   review::SiteView& site = r->review->sites.front();
@@ -104,7 +104,7 @@ workloads:
   - train: { name: warm, fleet: sand, nodes: 4, model: llama-3-8b, tokens: 20B, batch: 256 }
 )";
 
-// A node of `ice` rises from 1 to 9 kW, one of `sand` from 2 to 9.5.
+// A node of `ice` rises from 1 to 9 kW, one of `sand` from 2 to 9.5 kW.
 inline std::unique_ptr<ReviewedExample> planned_sites() {
   auto r = reviewed_as_pods(read_text(kSitesDesign));
   std::vector<review::SiteView>& sites = r->review->sites;

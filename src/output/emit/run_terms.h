@@ -1,5 +1,5 @@
-// What a training run is told of its plan, the same under Slurm and under Kubernetes: variables of
-// its environment, and the time that it gets to save before it must go.
+// The parts of the plan that a training run needs, the same under Slurm and under Kubernetes:
+// environment variables, and the time that it gets to save before it is stopped.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct RunVariable {
   std::string_view name;
   std::string value;
 };
-// The layout, the step and, where the plan saves, how often, how and to which tiers. The names are
-// an interface (docs/guide/emit.md): the scripts of the people who train read them.
+// Returns the layout, the step and, if the plan saves, how often, how and to which tiers. The names
+// are an interface (docs/guide/emit.md), because users' training scripts read them.
 std::vector<RunVariable> run_variables(const review::TrainView& train);
 
 Seconds time_to_save(const review::TrainView& train);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPlaceLetters = "abcdefghijklmnopqrstuvwxyz_";
 
-// The name of the place that opens at `at`; empty where none does.
+// Returns the name of the place that opens at `at`; empty if there is none.
 std::string_view place_at(std::string_view text, std::size_t at) {
   if (text[at] != '@') return {};
   const std::size_t end = text.find_first_not_of(kPlaceLetters, at + 1);
@@ -22,7 +22,7 @@ std::string_view place_at(std::string_view text, std::size_t at) {
   return text.substr(at + 1, end - at - 1);
 }
 
-// The name in a line that is nothing but `#@name@`; empty for other lines.
+// Returns the name in a line that is only `#@name@`; empty for other lines.
 std::string_view lines_place(std::string_view line) {
   line = trimmed(line);
   if (!line.starts_with("#@")) return {};
@@ -81,7 +81,7 @@ Script& Script::stamp(const EmitSource& source) {
 
 Script& Script::put(std::string_view place, Value value) {
   const bool is_new = values_.emplace(place, std::move(value)).second;
-  if (!is_new) faults_.push_back(fault("'" + std::string(place) + "' is filled twice"));
+  if (!is_new) faults_.push_back(fault("'" + std::string(place) + "' is filled in twice"));
   return *this;
 }
 
@@ -89,8 +89,8 @@ Diagnostic Script::fault(std::string what) const {
   return {.code = "emit.script",
           .place = {.file = name_},
           .what = std::move(what),
-          .why = "the script and the code that fills it do not agree",
-          .fix = "this is a fault of the program: please report it"};
+          .why = "the script and the code that fills it do not match",
+          .fix = "this is a fault of Orrery: please report it"};
 }
 
 Result<std::string> Script::text() const {
@@ -99,7 +99,7 @@ Result<std::string> Script::text() const {
   const auto value_at = [&](std::string_view name, bool whole_lines) -> std::string_view {
     const auto at = values_.find(name);
     if (at == values_.end() || at->second.whole_lines != whole_lines) {
-      faults.push_back(fault("nothing fits the place '" + std::string(name) + "'"));
+      faults.push_back(fault("no value for the place '" + std::string(name) + "'"));
       return {};
     }
     used.insert(at->first);

@@ -41,7 +41,7 @@ TEST(Script, script_and_values_must_agree) {
   EXPECT_THAT(faults_of(Script::from_text("x=@a@")), HasSubstr("'a'"));
   EXPECT_THAT(faults_of(Script::from_text("x").number("a", 1)), HasSubstr("'a'"));
   EXPECT_THAT(faults_of(Script::from_text("@a@").number("a", 1).number("a", 2)), HasSubstr("'a'"));
-  // A value is no line, and lines are no value.
+  // A value cannot fill a place for lines, and lines cannot fill a place for a value.
   EXPECT_THAT(faults_of(Script::from_text("#@a@\n").number("a", 1)), HasSubstr("'a'"));
   EXPECT_THAT(faults_of(Script::from_text("x=@a@").lines("a", {})), HasSubstr("'a'"));
   EXPECT_THAT(faults_of(Script::from_text("#@a@\n").lines("a", {Script::from_text("@b@")})),

@@ -35,8 +35,8 @@ Result<std::vector<HostGres>> gres_of(const review::Review& review, const HostFl
   return out;
 }
 
-// Gives each partition its hosts; a fleet that none divides is one by its own name. Spares are of
-// all: one that is called in serves whoever lost a host.
+// Assigns hosts to partitions; a fleet that no partition divides becomes one of its own name.
+// Spares belong to all: a spare that is called in serves any run that lost a host.
 class PartitionPlanner {
  public:
   explicit PartitionPlanner(SlurmPlan& plan) : plan_(plan) {}
@@ -78,7 +78,8 @@ class PartitionPlanner {
     return ranges;
   }
 
-  // With preemption every partition gets a second door, whose jobs make way for the first's.
+  // With preemption every partition gets a second one over the same hosts, whose jobs give way to
+  // the first's.
   void push(const std::string& name, const std::vector<HostRange>& hosts,
             std::optional<Seconds> limit) {
     constexpr int kFirst = 10;
@@ -104,7 +105,7 @@ class PartitionPlanner {
 std::unexpected<Diagnostics> not_slurm(const design::Design& design) {
   return fail({.code = "emit.scheduler",
                .place = design::place_of(design, "scheduler.kind"),
-               .what = "the design gives no fleet to Slurm",
+               .what = "the design assigns no fleet to Slurm",
                .why = "scheduler.kind is kubernetes, or no fleet has `partition: slurm`",
                .fix = "set scheduler.kind to slurm or both, or emit kubernetes"});
 }
@@ -136,7 +137,8 @@ Result<SlurmPlan> plan_of(const review::Review& review, const EmitSource& source
   return plan;
 }
 
-// A folder or host of the command line ends up on a line of a conf file and in scripts.
+// Checks folders and hosts from the command line, because they become lines of conf files and
+// scripts.
 Diagnostics check_options(const SlurmOptions& o) {
   Diagnostics faults;
   const auto check = [&faults](std::string_view option, const std::string& value) {
@@ -148,7 +150,7 @@ Diagnostics check_options(const SlurmOptions& o) {
     faults.push_back({.code = "emit.option",
                       .what = fmt::format("{} {} cannot be written into slurm.conf", option,
                                           comment_text(value, 40)),
-                      .why = "there a blank or a sign ends the value",
+                      .why = "a blank or a special character there would end the value",
                       .fix = "use letters, digits, `/`, `.`, `_` and `-`"});
   };
   check("the controller's name", o.controller);

@@ -13,17 +13,17 @@ namespace {
 
 using figures::assumptions::kPodMemoryShare;
 using figures::assumptions::kQuickDetection;
-// Slurm's own default of a job without a limit is the partition's; a backfill that knows no end
-// times cannot fill. A day is a guess that users are meant to better.
+// Default time limit. Slurm's own default is the partition's limit, and backfill cannot fill gaps
+// without knowing when jobs end. A day is a guess that users should improve.
 constexpr std::string_view kDefaultTime = "1-00:00:00";
-// Between a node's last answer and DOWN. slurmctld asks every third of it, so a dead node is found
-// after 1 to 4/3 of it: three quarters of what the design allows for detection. Below 5 s one late
-// answer is enough.
+// Least SlurmdTimeout in seconds: the time from a node's last answer to DOWN. slurmctld asks every
+// third of it, so a dead node is found after 1 to 4/3 of it; it is therefore set to three quarters
+// of what the design allows for detection. Below 5 s a single late answer would be enough.
 constexpr double kSlurmdTimeoutLeast = 5;
 constexpr double kTimeoutOfDetection = 0.75;
-// A question to a daemon that is gone is repeated for as long as MessageTimeout (10 s by default),
-// and DOWN comes in the third round of questions: quick detection wants a short one. With both a
-// job of a killed slurmd runs again within 15 s (tests/recovery_live_test).
+// MessageTimeout for fast detection, in seconds. A request to a dead daemon is repeated for
+// MessageTimeout (10 s by default), and DOWN comes in the third round of requests. With both
+// settings, a job of a killed slurmd runs again within 15 s (tests/recovery_live_test).
 constexpr int kMessageTimeoutQuick = 3;
 
 std::string key(std::string_view name, std::string_view value) {
@@ -33,21 +33,23 @@ std::string key(std::string_view name, std::string_view value) {
 std::string scheduler_lines(const SlurmPlan& plan) {
   const design::Scheduler& s = plan.review.design().scheduler;
   if (s.backfill == design::Backfill::none) return key("SchedulerType", "sched/builtin");
-  // The window must see the end of the longest job, or nothing is kept for a large one.
+  // The window must include the end of the longest job, or no place is reserved for a large one.
   Seconds longest = hours(24 * 7);
   for (const SlurmPartitionPlan& p : plan.partitions) {
     if (p.time_limit) longest = max(longest, *p.time_limit);
   }
   std::string parameters = fmt::format("bf_window={},bf_resolution=300,bf_continue",
                                        static_cast<long long>(std::ceil(longest / minutes(1))));
-  // EASY keeps a place for the head of the queue only; conservative for every job.
+  // EASY reserves a place only for the head of the queue; conservative backfill does so for every
+  // job.
   if (s.backfill == design::Backfill::easy) parameters += ",bf_job_part_count_reserve=1";
-  // Without it a wide job of a tenant whose quota is in use waits behind every small one.
+  // Without it, a wide job of a tenant whose quota is used up waits behind every small one.
   if (!s.quotas.empty()) parameters += ",assoc_limit_stop";
   return key("SchedulerType", "sched/backfill") + key("SchedulerParameters", parameters);
 }
 
-// Kilowatts that jobs may draw at a site, above idle; jobs ask for theirs (slurm_scripts.cpp).
+// Returns the kilowatts that jobs may draw at a site, above idle; jobs request theirs
+// (slurm_scripts.cpp).
 std::string power_lines(const SlurmPlan& plan) {
   if (!plan.review.design().scheduler.power_aware) return {};
   std::string licenses;
@@ -77,7 +79,7 @@ std::string preemption_lines(const SlurmPlan& plan) {
   return {};
 }
 
-// Age and fair share count only with slurmdbd; without it Slurm says so and passes over them.
+// Age and fair share need slurmdbd; without it Slurm reports this and ignores them.
 std::string priority_lines(const SlurmPlan& plan) {
   std::string out =
       key("PriorityType", "priority/multifactor") + key("PriorityWeightPartition", "10000");
@@ -94,7 +96,7 @@ std::string priority_lines(const SlurmPlan& plan) {
 
 std::string accounting_lines(const SlurmPlan& plan) {
   if (plan.options.trial) {
-    return "# A trial has no slurmdbd: tenants' quotas are not held.\n" +
+    return "# A trial has no slurmdbd: quotas of tenants are not enforced.\n" +
            key("AccountingStorageType", "accounting_storage/none") +
            key("JobAcctGatherType", "jobacct_gather/none");
   }
@@ -102,7 +104,7 @@ std::string accounting_lines(const SlurmPlan& plan) {
     return key("AccountingStorageType", "accounting_storage/none") +
            key("JobAcctGatherType", "jobacct_gather/cgroup");
   }
-  return "# Tenants and their quotas live in slurmdbd; accounting.sh puts them there.\n" +
+  return "# Tenants and their quotas are in slurmdbd; accounting.sh writes them there.\n" +
          key("AccountingStorageType", "accounting_storage/slurmdbd") +
          key("AccountingStorageHost", plan.options.controller) +
          key("AccountingStorageEnforce", "associations,limits,qos") +
@@ -120,9 +122,9 @@ long long memory_mib(const HostShape& shape) {
 }
 
 constexpr std::string_view kTimeoutNote =
-    R"(# A node that gives no answer for SlurmdTimeout is down and its jobs move; every node is asked
-# three times in it. A node that hangs as long loses its jobs too, and with a short MessageTimeout
-# a busy slurmctld refuses commands sooner: raise them where that happens
+    R"(# A node that does not answer for SlurmdTimeout is set down and its jobs move; slurmctld asks every
+# node three times in that time. A node that only hangs that long also loses its jobs, and with a
+# short MessageTimeout a busy slurmctld refuses commands sooner. If that happens, raise both
 # (scheduler: { recovery: { detect: 60 s } }).
 )";
 
@@ -167,7 +169,7 @@ std::string node_line(const SlurmPlan& plan, HostRange hosts, int port, bool spa
 std::string partition_line(const SlurmPlan& plan, const SlurmPartitionPlan& p) {
   const std::string limit = p.time_limit ? slurm_time(*p.time_limit) : "UNLIMITED";
   const std::string usual =
-      p.time_limit && *p.time_limit < hours(24) ? limit : std::string(kDefaultTime);
+      p.time_limit && *p.time_limit < days(1) ? limit : std::string(kDefaultTime);
   std::string line = fmt::format(
       "PartitionName={} Nodes={} Default={} MaxTime={} DefaultTime={} PriorityTier={}", p.name,
       hostlist(plan.hosts, p.hosts), p.is_default ? "YES" : "NO", limit, usual, p.tier);
@@ -181,7 +183,8 @@ std::string partition_line(const SlurmPlan& plan, const SlurmPartitionPlan& p) {
   return line + " State=UP\n";
 }
 
-// The device file of an accelerator, by vendor. Others are counted without a file.
+// Returns the device files of an accelerator by vendor. Other vendors' devices are counted without
+// a file.
 std::string device_files(const catalog::Accelerator* part, int count) {
   const auto range = [count](std::string_view prefix, int first) {
     return count == 1 ? fmt::format("{}{}", prefix, first)
@@ -203,12 +206,13 @@ std::string gres_lines(const SlurmPlan& plan, const HostFleet& fleet) {
   for (const HostGres& g : plan.fleets[fleet.index].gres) {
     std::string where = fmt::format("Count={}", g.count);
     if (trial) {
-      // Slices of a trial are devices of their own, so that no two share a file.
+      // Slices of a trial are separate devices, so that no two share a file.
       where = fmt::format("File={}/gpu[{}-{}]", trial->dir, device, device + g.count - 1);
       if (g.count == 1) where = fmt::format("File={}/gpu{}", trial->dir, device);
       device += g.count;
     } else if (g.mig) {
-      // nvml finds the slices' device files and their capabilities; they differ from node to node.
+      // nvml finds the device files of slices and their capabilities; they differ from node to
+      // node.
       return fmt::format("NodeName={} AutoDetect=nvml\n", nodes);
     } else if (const auto files = device_files(fleet.view->accelerator(), g.count);
                !files.empty()) {
@@ -259,12 +263,16 @@ std::string nodes_conf(const SlurmPlan& plan) {
   int port = plan.options.trial ? plan.options.trial->controller_port + 1 : 0;
   for (const HostFleet& fleet : plan.hosts.fleets) {
     if (plan.fleets[fleet.index].shape.assumed) {
-      out += "# Cores assumed at 16 an accelerator: correct them with what `slurmd -C` prints.\n";
+      out +=
+          "# Cores are an assumption, 16 per accelerator: correct them with the output of `slurmd "
+          "-C`.\n";
     }
     out += node_line(plan, {fleet.index, 1, fleet.in_service}, port, false);
     port += fleet.in_service;
     if (fleet.spares == 0) continue;
-    out += "# Spares stand by drained; `scontrol update nodename=... state=resume` calls one up.\n";
+    out +=
+        "# Spares are drained; `scontrol update nodename=... state=resume` puts one into "
+        "service.\n";
     out += node_line(plan, {fleet.index, fleet.in_service + 1, fleet.spares}, port, true);
     port += fleet.spares;
   }
@@ -287,7 +295,7 @@ std::string site_conf(const SlurmPlan& plan) {
            key("TaskPlugin", "task/cgroup,task/affinity") + key("MpiDefault", "none");
   }
   const SlurmTrial& t = *o.trial;
-  out += "# A trial on one machine: every daemon here, nodes told apart by their ports.\n";
+  out += "# A trial on one machine: every daemon runs here, and nodes differ in their ports.\n";
   out += key("SlurmctldHost", t.host + "(127.0.0.1)") +
          key("SlurmctldPort", std::to_string(t.controller_port)) + key("SlurmUser", t.user) +
          key("SlurmdUser", t.user) + key("AuthType", "auth/munge");

@@ -26,7 +26,7 @@ std::string partitions_with(std::vector<design::SchedulerPartition> partitions, 
   return out;
 }
 
-// Spares are of every partition: beside the last of its hosts, or apart.
+// Spares belong to every partition: after the last of its hosts, or separate.
 TEST(SlurmConf, partitions_share_the_spares) {
   EXPECT_EQ(partitions_with({}, 2), "gpus Nodes=gpus-[01-12] Default=YES; ");
   EXPECT_EQ(partitions_with({{.name = "p", .fleet = "gpus", .nodes = 10}}, 2),
@@ -41,7 +41,7 @@ TEST(SlurmConf, partitions_share_the_spares) {
             "p Nodes=gpus-[01-04] Default=YES; q Nodes=gpus-[05-10] Default=NO; ");
 }
 
-// A day is the usual limit where a partition allows as much.
+// The usual limit is a day, if the partition allows as much.
 TEST(SlurmConf, partitions_have_their_time_limits) {
   const auto limits = [](std::optional<Seconds> limit) {
     design::Design design = read_text(kRowsDesign);
@@ -55,7 +55,7 @@ TEST(SlurmConf, partitions_have_their_time_limits) {
   EXPECT_EQ(limits(hours(25)), "MaxTime=1-01:00:00 DefaultTime=1-00:00:00");
 }
 
-// 95 % of 2,048 and of 960 GiB, in MiB; where one fleet's is not known none is sold.
+// 95 % of 2,048 and of 960 GiB, in MiB; if one fleet's memory is not known, memory is not managed.
 TEST(SlurmConf, memory_is_managed_if_known) {
   const auto conf = [](std::vector<const char*> nodes) {
     design::Design design = read_text(kRowsDesign);
@@ -81,7 +81,7 @@ TEST(SlurmConf, memory_is_managed_if_known) {
               HasSubstr("SelectTypeParameters=CR_Core\nTopologyPlugin"));
 }
 
-// A run of one tenant's quality of service; qualities have their limits, and none is stock.
+// A run with the QOS of one tenant; QOS have their limits, and the default ones are absent.
 TEST(SlurmConf, qos_levels_are_written) {
   design::Design design = read_text(kRowsDesign);
   design.scheduler.qos = {{.name = "low", .priority = 3},
@@ -124,7 +124,7 @@ TEST(SlurmConf, partitions_of_racks_are_counted_in_hosts) {
                     HasSubstr("PartitionName=rest Nodes=train-[037-162] ")));
 }
 
-// North: 500 / 1.25 - 3.5 - 4 are 392.5 kW. South: 300 / 1.25 - 3.5 - 7 * 2 are 222.5.
+// North: 500 / 1.25 - 3.5 - 4 = 392.5 kW. South: 300 / 1.25 - 3.5 - 7 * 2 = 222.5 kW.
 TEST(SlurmConf, each_site_with_a_limit_has_power_licenses) {
   const auto r = planned_sites();
   const EmittedFiles files = slurm_of(*r);
@@ -143,7 +143,7 @@ TEST(SlurmConf, without_power_limits_there_are_no_licenses) {
               Not(HasSubstr("Licenses")));
 }
 
-// Backfill looks as far ahead as the longest job may run, a week at the least.
+// Backfill looks ahead as far as the longest job may run, and at least a week.
 TEST(SlurmConf, backfill_window_covers_the_longest_job) {
   design::Design design = read_template("superpod-h100");
   const auto conf = [&design] { return text_of(slurm_of(*reviewed(design)), "slurm.conf"); };
@@ -164,7 +164,7 @@ TEST(SlurmConf, preemption_adds_a_preemptible_partition) {
               HasSubstr("PartitionName=train-preemptible Nodes=train-[001-127] Default=NO"));
 }
 
-// slurmctld asks three times in it, so a dead node is found within 4/3 of it.
+// slurmctld asks three times in SlurmdTimeout, so a dead node is found within 4/3 of it.
 TEST(SlurmConf, timeouts_follow_the_detection_time) {
   design::Design design = read_template("superpod-h100");
   const auto conf = [&design] { return text_of(slurm_of(*reviewed(design)), "slurm.conf"); };
@@ -178,8 +178,8 @@ TEST(SlurmConf, timeouts_follow_the_detection_time) {
   EXPECT_THAT(conf(), testing::Not(HasSubstr("MessageTimeout=")));
 }
 
-// The window is that of 200 hours. Of 900 kW at a PUE of 1.25 there are 720 for IT, of which
-// switches, storage and idle hosts take 33.35.
+// The window covers 200 hours. Of 900 kW at a PUE of 1.25 there are 720 kW for IT, of which
+// switches, storage and idle hosts take 33.35 kW.
 constexpr std::string_view kConf =
     R"(ClusterName=rows
 Include site.conf
@@ -336,7 +336,7 @@ TEST(SlurmConf, a_trial_runs_on_one_machine) {
   EXPECT_THAT(text_of(slurm_of(*planned_rows(), options), "site.conf"), Not(HasSubstr("AuthInfo")));
 }
 
-// Ports follow the controller's: 10 hosts and 2 spares, then 3, 2 and 7.
+// Node ports follow the controller's: 10 hosts and 2 spares, then 3, 2 and 7.
 TEST(SlurmConf, trial_nodes_have_ports_and_device_files) {
   SlurmOptions options = trial_options();
   const std::string text = text_of(slurm_of(*planned_rows(), options), "nodes.conf");

@@ -1,4 +1,4 @@
-// The pieces of emit_slurm: what all its files are written from, and one function a file.
+// The pieces of emit_slurm: what its files are written from, and one function per file.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ struct SlurmPlan {
   IndexedVector<HostFleetIndex, SlurmFleet> fleets;
   std::vector<SlurmPartitionPlan> partitions;
   std::string cluster;      // ClusterName
-  bool accounting = false;  // quotas or fair share ask for slurmdbd
+  bool accounting = false;  // quotas or fair share require slurmdbd
 };
 
 std::string slurm_conf(const SlurmPlan& plan);
@@ -50,21 +50,21 @@ std::string site_conf(const SlurmPlan& plan);
 std::string topology_conf(const SlurmPlan& plan);
 std::string gres_conf(const SlurmPlan& plan);
 std::string cgroup_conf(const SlurmPlan& plan);
-// Empty text where the design has no tenants.
+// Empty if the design has no tenants.
 Result<std::string> accounting_script(const SlurmPlan& plan);
-// Empty where the design reserves nothing.
+// Empty if the design has no reservations.
 Result<std::string> reservations_script(const SlurmPlan& plan);
 Result<std::string> health_script(const SlurmPlan& plan);
 // `when` is "prolog" or "epilog".
 Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when);
 Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
 
-// What jobs may draw at a site; none where its power is not given.
+// Returns the power that jobs may draw at a site; none if the site's power is not given.
 std::optional<facility::PowerRoom> power_room(const review::SiteView& site);
-// The license that stands for a kilowatt of the site.
+// Returns the name of the license that represents one kilowatt of the site.
 std::string power_license(design::SiteIndex site);
 
-// "1-04:30:00" for Slurm's time limits, rounded up to a minute.
+// Returns "1-04:30:00" for Slurm's time limits, rounded up to a minute.
 std::string slurm_time(Seconds t);
 
 }  // namespace orrery::emit

@@ -1,5 +1,5 @@
-// The scripts: health checks around jobs, tenants for sacctmgr, one submit script a training run.
-// Their text is in data/emit/slurm; here is what fills it.
+// The scripts: health checks around jobs, tenants for sacctmgr, one submit script per training run.
+// Their text is in data/emit/slurm; this file fills it in.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -20,7 +20,9 @@ namespace orrery::emit {
 namespace {
 
 using figures::assumptions::kLongestWall;
-constexpr double kSignalMost = 65535;  // Slurm's limit of --signal
+using figures::assumptions::kShortestWall;
+using figures::assumptions::kWallMargin;
+constexpr double kSignalMost = 65535;  // limit of Slurm's --signal
 
 struct FleetHealth {
   int gpus = 0;
@@ -31,7 +33,7 @@ struct FleetHealth {
 
 FleetHealth health_of(const SlurmPlan& plan, const machine::Fleet& view) {
   const catalog::Accelerator* part = view.accelerator();
-  // A trial has stand-in devices and no driver to ask.
+  // A trial has stand-in devices and no driver to query.
   if (plan.options.trial || part == nullptr) return {};
   FleetHealth h{.gpus = view.accelerators_per_host, .vendor = "nvidia"};
   h.nvlink = part->scaleup_link.starts_with("NVLink") && view.accelerators_per_host > 1;
@@ -42,7 +44,7 @@ FleetHealth health_of(const SlurmPlan& plan, const machine::Fleet& view) {
   return h;
 }
 
-// The longest name first: `a-1-07` is of fleet `a-1`, though `a-[0-9]*` takes it too.
+// The longest name comes first: `a-1-07` belongs to fleet `a-1`, although `a-[0-9]*` also matches.
 std::vector<Script> fleet_cases(const SlurmPlan& plan) {
   std::vector<HostFleet> order = plan.hosts.fleets.items();
   std::ranges::stable_sort(order, [](const HostFleet& a, const HostFleet& b) {
@@ -111,7 +113,7 @@ Script qos_lines(const design::Qos& q, const std::string& cluster) {
       .word("cluster", cluster);
 }
 
-// Once all of them are there.
+// Returns the preemption lines, which come after all QOS exist.
 std::vector<Script> preempt_lines(const std::vector<design::Qos>& all) {
   std::vector<Script> lines;
   for (const design::Qos& q : all) {
@@ -123,7 +125,7 @@ std::vector<Script> preempt_lines(const std::vector<design::Qos>& all) {
   return lines;
 }
 
-// None: no Slurm fleet of that name.
+// Returns nullptr if Slurm has no fleet of that name.
 const HostFleet* fleet_named(const SlurmPlan& plan, const std::string& name) {
   for (const HostFleet& f : plan.hosts.fleets) {
     if (name.empty() || f.name() == name) return &f;
@@ -131,7 +133,7 @@ const HostFleet* fleet_named(const SlurmPlan& plan, const std::string& name) {
   return nullptr;
 }
 
-// That the run's hosts draw at their highest, above idle; 0 where no site counts them.
+// Returns the highest draw of the run's hosts above idle, in kilowatts; 0 if no site counts them.
 int kilowatts_of(const SlurmPlan& plan, const review::SiteView& site,
                  const review::TrainView& train, const machine::Fleet& fleet) {
   if (!plan.review.design().scheduler.power_aware || !power_room(site)) return 0;
@@ -149,16 +151,16 @@ std::string nodes_of(const review::TrainView& train) {
            : std::to_string(train.hosts);
 }
 
-// What the script asks of Slurm.
+// Fills in what the script requests from Slurm.
 void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
          const HostFleet& fleet, const SlurmPartitionPlan& partition) {
   const SlurmFleet& shape = plan.fleets[fleet.index];
   const int gpus = fleet.view->accelerators_per_host;
   const int tasks = std::max(1, gpus);
   const int cores = shape.shape.sockets * shape.shape.cores_per_socket;
-  Seconds wall = min(kLongestWall, train.run_time * 1.1);
+  Seconds wall = min(kLongestWall, train.run_time * kWallMargin);
   if (partition.time_limit) wall = min(wall, *partition.time_limit);
-  wall = max(wall, minutes(10));
+  wall = max(wall, kShortestWall);
   const Seconds lead = min(time_to_save(train), wall / 2);
   script.word("job", train.label)
       .word("partition", partition.name)
@@ -174,7 +176,8 @@ void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
                        .number("count", gpus));
   }
   script.lines("gres", gres);
-  // A run that shrinks lives on without a node, and its launcher starts the others again.
+  // A run that shrinks continues without a lost node, and its launcher restarts the other
+  // processes.
   std::vector<Script> elastic;
   if (train.elastic) elastic.push_back(Script::from_text("#SBATCH --no-kill\n"));
   script.lines("elastic", elastic)
@@ -201,7 +204,7 @@ void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
     if (!is_guest || of == nullptr || of->view != fleet.view) continue;
     qos.push_back(
         Script::from_text("#SBATCH --reservation=@reservation@\n").word("reservation", r.name));
-    break;  // a job asks for one
+    break;  // jobs request it
   }
   script.lines("qos", qos);
   std::vector<Script> licenses;
@@ -233,8 +236,9 @@ Script reservation_lines(const SlurmPlan& plan, const design::Reservation& r, co
       fmt::format("Duration={}", std::max(1LL, std::llround(r.duration / minutes(1)))),
       "Nodes=" + hosts};
   std::string period;
-  // Guests may start before it, end after it and lie outside it. All take the fleet's last nodes,
-  // and Slurm refuses two at one time unless they say so; maintenance may always.
+  // Guests may start before the reservation, end after it and use nodes outside it. All
+  // reservations take the fleet's last nodes, and Slurm refuses two at the same time unless they
+  // allow it; maintenance always may overlap.
   std::string flags = r.tenants.empty() ? "MAINT,IGNORE_JOBS" : "FLEX,IGNORE_JOBS,OVERLAP";
   if (r.repeat != design::ReservationPeriod::once) {
     for (const char c : word_of(r.repeat)) period += static_cast<char>(c - 'a' + 'A');
@@ -291,7 +295,7 @@ Result<std::string> accounting_script(const SlurmPlan& plan) {
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   std::vector<Script> preemption;
-  // A design that names its own has no other.
+  // A design that names its own QOS gets no others.
   std::vector<Script> stock;
   if (s.qos.empty()) stock.push_back(Script::from_file("emit/slurm/accounting.stock.sh"));
   if (s.qos.empty() && s.preemption != design::Preemption::none) {

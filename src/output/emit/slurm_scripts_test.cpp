@@ -9,8 +9,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// 61.3 hours and a tenth are 67 h 25.8 min; four hosts rise by 8.2 kW each; a save of 18.3 s and a
-// minute.
+// 61.3 hours plus a tenth are 67 h 25.8 min; four hosts rise by 8.2 kW each; a save takes 18.3 s,
+// plus a minute.
 constexpr std::string_view kSubmit =
     R"(#!/bin/bash
 #SBATCH --job-name=words
@@ -42,7 +42,7 @@ TEST(SlurmScripts, a_submit_script_asks_for_what_was_planned) {
   EXPECT_THAT(text, HasSubstr("\n\nsrun --kill-on-bad-exit=1 -- \"$@\" &\nranks=$!\n"));
 }
 
-// 37 % of 120 GPUs are 44.4, of which 44; 12 are a tenth.
+// 37 % of 120 GPUs are 44.4, rounded to 44; 12 are a tenth.
 constexpr std::string_view kTenants =
     R"(ensure cluster rows
 ensure qos high
@@ -68,7 +68,7 @@ std::string line_asked(const std::unique_ptr<ReviewedExample>& r, std::string_vi
   return line_with(text_of(slurm_of(*r), "submit-words.sh"), start);
 }
 
-// A week at the most, the partition's limit, ten minutes at the least; a save has half of it.
+// At most a week or the partition's limit, at least ten minutes; a save gets half of it.
 TEST(SlurmScripts, wall_time_has_a_margin_and_limits) {
   const auto r = planned_rows();
   review::TrainView& train = r->review->trains.front();
@@ -96,7 +96,7 @@ TEST(SlurmScripts, the_partition_limits_the_wall_time) {
   EXPECT_EQ(line_asked(r, "#SBATCH --signal="), "#SBATCH --signal=B:USR1@300");
 }
 
-// The partition is on the first unit, of four hosts.
+// The partition is on the first unit, which has four hosts.
 TEST(SlurmScripts, a_run_that_fits_a_unit_asks_for_one_switch) {
   const auto r = planned_rows();
   EXPECT_EQ(line_asked(r, "#SBATCH --switches"), "#SBATCH --switches=1");
@@ -130,7 +130,7 @@ TEST(SlurmScripts, power_licenses_need_a_site_limit) {
   EXPECT_THAT(text_of(slurm_of(*reviewed_as_pods(design)), "slurm.conf"),
               Not(HasSubstr("Licenses")));
   const auto r = planned_rows();
-  r->review->sites.front().pue.middle = 90;  // 10 kW of 33.35
+  r->review->sites.front().pue.middle = 90;  // 10 kW of 33.35 kW
   EXPECT_EQ(line_with(text_of(slurm_of(*r), "slurm.conf"), "Licenses="), "Licenses=site1_kw:0");
 }
 
@@ -245,7 +245,7 @@ TEST(SlurmScripts, names_that_slurm_rejects_are_refused) {
   EXPECT_EQ(refused([](design::Design& d) { d.fleet[0].name = "g_g"; }), "emit.name \"g_g\"\n");
 }
 
-// Two nodes rise by 16 kW, four by 30.
+// Two nodes rise by 16 kW, four by 30 kW.
 TEST(SlurmScripts, a_run_asks_for_power_of_its_site) {
   const EmittedFiles files = slurm_of(*planned_sites());
   EXPECT_EQ(line_with(text_of(files, "submit-cold.sh"), "#SBATCH --licenses="),
@@ -255,7 +255,7 @@ TEST(SlurmScripts, a_run_asks_for_power_of_its_site) {
             "#SBATCH --licenses=site3_kw:30");
 }
 
-// A rack of gb200-nvl72 is 18 hosts, so two of four are the last 36 of 72.
+// A rack of gb200-nvl72 has 18 hosts, so two of four racks are the last 36 of 72 hosts.
 TEST(SlurmScripts, a_reservation_of_racks_names_their_hosts) {
   design::Design design = read_text(R"(
 orrery: 1

@@ -23,7 +23,7 @@ TEST(Slurm, times_are_days_hours_and_minutes) {
   EXPECT_EQ(slurm_time(hours(24 * 17) + hours(3) + minutes(7)), "17-03:07:00");
 }
 
-// RA-11333: four scalable units of 32 nodes, here 127 with the last one a node short.
+// RA-11333: four scalable units of 32 nodes, here 127 nodes because the last unit is one short.
 TEST(Slurm, scalable_units_are_the_leaves) {
   const auto r = reviewed(read_template("superpod-h100"));
   const EmittedFiles files = slurm_of(*r);
@@ -51,7 +51,7 @@ TEST(Slurm, the_submit_script_carries_the_plan) {
                     HasSubstr("#SBATCH --requeue\n")));
 }
 
-// 40 replicas of three hosts each, 36 of which are enough.
+// 40 replicas of three hosts each, of which 36 are enough.
 TEST(Slurm, an_elastic_run_survives_a_lost_node) {
   design::Design design = read_template("superpod-h100");
   auto& train = std::get<design::Train>(design.workloads.front().task);
@@ -130,7 +130,7 @@ TEST(Slurm, quotas_go_to_slurmdbd) {
               HasSubstr("AccountingStorageType=accounting_storage/none"));
 }
 
-// The last nodes in service, no spares; the words are those that a Slurm 22.05.8 took.
+// The last nodes in service, without spares; Slurm 22.05.8 accepted these words.
 TEST(Slurm, reservations_are_made_by_a_script) {
   design::Design design = read_text(kSmall);
   EXPECT_EQ(text_of(slurm_of(*reviewed(design)), "reservations.sh"), "no file reservations.sh");
@@ -239,7 +239,7 @@ TEST(Slurm, designs_that_cannot_be_written_are_refused) {
             "emit.option \"a b\"\n");
 }
 
-// What Slurm would only warn about.
+// Faults that Slurm would only warn about.
 TEST(Slurm, a_broken_tree_is_refused) {
   const auto r = reviewed(read_text(kSmall));
   const auto whole = hosts_of(*r->review, HostsOf::slurm);
@@ -268,7 +268,7 @@ TEST(Slurm, files_are_stamped_and_deterministic) {
   }
 }
 
-// The fleets of the other scheduler stay out.
+// The fleets of the other scheduler are left out.
 TEST(Slurm, a_mixed_design_gives_slurm_its_fleets_only) {
   const auto r = reviewed(read_template("small-lab"));
   EXPECT_THAT(text_of(slurm_of(*r), "nodes.conf"), Not(HasSubstr("slices-")));

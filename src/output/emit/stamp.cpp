@@ -34,11 +34,12 @@ const design_text::YamlNode* list_at(const design_text::YamlNode& map, std::stri
 
 std::unexpected<Diagnostics> not_a_manifest(const std::string& file, int line,
                                             std::string_view what) {
-  return fail({.code = "emit.manifest",
-               .place = {file, line, 1},
-               .what = fmt::format("this is no list of emitted files: {}", what),
-               .why = "without it a hand edit cannot be told from a file that is merely old",
-               .fix = "restore it, or move it and the emitted files away and emit again"});
+  return fail(
+      {.code = "emit.manifest",
+       .place = {file, line, 1},
+       .what = fmt::format("this is not a list of emitted files: {}", what),
+       .why = "without it, a hand edit cannot be distinguished from a file that is out of date",
+       .fix = "restore it, or move it and the emitted files away and emit again"});
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ std::string stamp_text(const EmitSource& source) {
 std::string stamp(const EmitSource& source, std::string_view prefix) {
   return fmt::format(
       "{0} orrery-emit: {1}\n"
-      "{0} The next `orrery emit` finds hand edits and keeps them unless told otherwise.\n",
+      "{0} The next `orrery emit` finds hand edits and keeps them unless --force is given.\n",
       prefix, stamp_text(source));
 }
 

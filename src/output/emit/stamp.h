@@ -1,10 +1,10 @@
-// Where a file came from, said inside it, and what was written, kept beside it.
+// Where a file came from, written inside it, and what was written, stored beside it.
 //
-// The stamp is for people: comment lines at the top of every file that name the design, its version
-// and the digest of its canonical text. The manifest (`.orrery-emit.json` in the target folder) is
-// for the next run: the SHA-256 of every file as it was written, so that a hand edit is told apart
-// from a file that is merely old, in formats without comments too. It keeps the files of several
-// targets (slurm, prometheus ...) that share a folder.
+// The stamp is for people: comment lines at the top of every file with the design's name, its
+// version and the digest of its canonical text. The manifest (`.orrery-emit.json` in the target
+// folder) is for the next run: the SHA-256 of every file as it was written, so that a hand edit can
+// be distinguished from a file that is out of date, even in formats without comments. It covers the
+// files of several targets (slurm, prometheus ...) in the same folder.
 #pragma once
 
 #include <string>
@@ -18,16 +18,17 @@ namespace orrery::emit {
 
 inline constexpr std::string_view kManifestFile = ".orrery-emit.json";
 
-// "design "NAME" version "V" digest D", one line without a comment sign: for JSON descriptions.
+// Returns "design "NAME" version "V" digest D", one line without a comment sign, for JSON
+// descriptions.
 std::string stamp_text(const EmitSource& source);
-// Two comment lines, each opened by `prefix` ("#", "//").
+// Returns two comment lines, each beginning with `prefix` ("#", "//").
 std::string stamp(const EmitSource& source, std::string_view prefix);
 
 struct ManifestEntry {
   std::string target;  // "slurm"
   std::string path;
   std::string digest;  // SHA-256 of the text as written
-  std::string design;  // digest of the design it was made from
+  std::string design;  // digest of the design from which it was made
 
   bool operator==(const ManifestEntry&) const = default;
 };
@@ -35,7 +36,7 @@ using Manifest = std::vector<ManifestEntry>;  // sorted by path
 
 const ManifestEntry* find_entry(const Manifest& manifest, std::string_view path);
 std::string write_manifest(const Manifest& manifest);
-// Reads what write_manifest wrote; anything else is "emit.manifest".
+// Reads the output of write_manifest. Fails with "emit.manifest" for anything else.
 Result<Manifest> read_manifest(std::string_view text, const std::string& file);
 
 }  // namespace orrery::emit

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kInstances = "emit/terraform/instances.csv";
 
 struct Provider {
-  std::string_view id;  // of the price table
+  std::string_view id;  // id in the price table
   std::string_view local_name;
   std::string_view source;
   std::string_view version;
@@ -36,14 +36,14 @@ const Provider* find_provider(std::string_view id) {
   return at == std::end(kProviders) ? nullptr : at;
 }
 
-// "aws-capacity-block" is a way to buy at aws.
+// Returns the provider of an offer: "aws-capacity-block" is a way to buy from aws.
 std::string_view seller_of(std::string_view provider) {
   return provider.starts_with("aws-") ? std::string_view("aws") : provider;
 }
 
 struct InstanceChoice {
   std::optional<InstanceType> type;
-  std::string offered;  // what the table has for this provider, for the message
+  std::string offered;  // offers of the table for this provider, for the message
 };
 
 InstanceChoice instance_for(std::string_view provider, const machine::Fleet& view) {
@@ -68,26 +68,26 @@ Result<RentedPart> part_of(const review::Review& review, const machine::Fleet& v
   const auto place = [&](std::string_view field) {
     return design::place_of(review.design(), view.path + std::string(field));
   };
-  // A resource here and, with a number behind it, a machine there.
+  // The name becomes a Terraform resource and, followed by a number, a machine at the provider.
   for (const NameRule rule : {NameRule::dns_label, NameRule::hcl}) {
     auto name = checked_name(view.fleet->name, rule, {"the fleet", place(".name")});
     if (!name) return std::unexpected(std::move(name.error()));
   }
   const std::string provider(seller_of(view.fleet->rent->provider));
   if (find_provider(provider) == nullptr) {
-    return fail(
-        {.code = "emit.provider",
-         .place = place(".rent.provider"),
-         .what = fmt::format("no Terraform is written for provider {}", comment_text(provider, 40)),
-         .why = "machines are known how to be asked for at aws, gcp, azure and coreweave",
-         .fix = "rent there, or describe the fleet to that provider's own tools"});
+    return fail({.code = "emit.provider",
+                 .place = place(".rent.provider"),
+                 .what = fmt::format("Terraform cannot be emitted for provider {}",
+                                     comment_text(provider, 40)),
+                 .why = "it can be emitted for aws, gcp, azure and coreweave only",
+                 .fix = "rent from one of these, or use that provider's own tools"});
   }
   const InstanceChoice choice = instance_for(provider, view);
   if (!choice.type) {
     return fail({.code = "emit.instance",
                  .place = place(".node"),
-                 .what = fmt::format("{} has no instance with {} x {} in our table", provider,
-                                     view.accelerators_per_host,
+                 .what = fmt::format("the table of instances has no {} instance with {} x {}",
+                                     provider, view.accelerators_per_host,
                                      view.accelerator() ? view.accelerator()->id : "none"),
                  .why = "it has " + choice.offered,
                  .fix = "choose a node with those accelerators, or another provider"});
@@ -128,7 +128,7 @@ std::string versions_tf(const EmitSource& source, const std::set<std::string>& p
   return stamp(source, "#") + '\n' + hcl.result();
 }
 
-// "us-east4" of a site in gcp-us-east4, where the fleet is rented at gcp.
+// Returns "us-east4" for a site in gcp-us-east4 if the fleet is rented from gcp.
 std::optional<std::string> region_of(const std::vector<RentedPart>& parts,
                                      const std::string& provider) {
   for (const RentedPart& p : parts) {
@@ -149,27 +149,28 @@ std::vector<Variable> variables_for(const std::string& provider,
                                     const std::vector<RentedPart>& parts) {
   const auto region = region_of(parts, provider);
   if (provider == "aws") {
-    return {{"aws_region", "Where the instances run", region},
-            {"aws_ami", "Image with the accelerator's driver"},
+    return {{"aws_region", "Region of the instances", region},
+            {"aws_ami", "Image with the driver of the accelerator"},
             {"aws_subnet", "Subnet of one availability zone"},
-            {"aws_security_group", "Lets the instances reach each other, EFA included"},
+            {"aws_security_group",
+             "Security group that lets the instances reach each other, EFA included"},
             {"aws_key_name", "Key pair for ssh"}};
   }
   if (provider == "gcp") {
-    return {{"gcp_project", "Project that pays"},
-            {"gcp_region", "Where the instances run", region},
-            {"gcp_zone", "One zone, so that they can stand together"},
-            {"gcp_image", "Image with the accelerator's driver"},
+    return {{"gcp_project", "Project that is billed"},
+            {"gcp_region", "Region of the instances", region},
+            {"gcp_zone", "Zone of all instances, so that they can be placed close together"},
+            {"gcp_image", "Image with the driver of the accelerator"},
             {"gcp_subnetwork", "Subnetwork of the region"}};
   }
   if (provider == "coreweave") {
     return {{"coreweave_kubeconfig", "Path of the cluster's kubeconfig"}};
   }
-  return {{"azure_subscription", "Subscription that pays"},
-          {"azure_location", "Where the instances run", region},
+  return {{"azure_subscription", "Subscription that is billed"},
+          {"azure_location", "Region of the instances", region},
           {"azure_resource_group", "Resource group"},
           {"azure_subnet_id", "Subnet of the instances"},
-          {"azure_image_id", "Image with the accelerator's driver"},
+          {"azure_image_id", "Image with the driver of the accelerator"},
           {"azure_admin_key", "Public ssh key of the administrator"}};
 }
 
@@ -201,7 +202,7 @@ std::unexpected<Diagnostics> nothing_rented(const design::Design& design) {
   return fail({.code = "emit.nothing-rented",
                .place = design::place_of(design, "fleet"),
                .what = "no fleet of this design is rented",
-               .why = "Terraform is written for rented machines; owned ones are racked by hand",
+               .why = "Terraform is written for rented machines only",
                .fix = "add `rent: { provider: aws }` to a fleet"});
 }
 

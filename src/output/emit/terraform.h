@@ -1,13 +1,13 @@
-// Terraform for the rented fleets of a design: instances on AWS, Google Cloud or Azure.
+// Terraform for the rented fleets of a design: instances on AWS, Google Cloud, Azure or CoreWeave.
 //
 //   versions.tf     the provider and the versions it was written for
 //   variables.tf    what a design does not know: network, image, key; with their types
 //   fleet-NAME.tf   the instances of one rented fleet, by contract (on demand, reserved, spot)
 //   outputs.tf      names and private addresses, for an inventory
 //
-// The text is laid out as `terraform fmt` would: two blanks a level, `=` aligned within a run of
+// The text is formatted as by `terraform fmt`: two blanks per level, `=` aligned within a run of
 // single-line arguments. Instance types come from data/emit/terraform/instances.csv by provider and
-// accelerator; a provider or a machine that is not there is refused with what is.
+// accelerator. Unknown providers and machines are refused, with a list of the known ones.
 #pragma once
 
 #include "core/base/diagnostic.h"

@@ -1,6 +1,7 @@
-// The instance blocks of AWS, Google Cloud and Azure.
+// The instance blocks of AWS, Google Cloud, Azure and CoreWeave.
 #include <fmt/core.h>
 
+#include "model/figures/assumptions.h"
 #include "output/emit/escape.h"
 #include "output/emit/hcl_writer.h"
 #include "output/emit/terraform_parts.h"
@@ -8,8 +9,7 @@
 namespace orrery::emit {
 namespace {
 
-// Room for the system, the driver and a few container images. An assumption.
-constexpr int kBootDiskGb = 500;
+constexpr int kBootDiskGb = static_cast<int>(figures::assumptions::kBootDisk / gigabytes(1));
 
 void aws_launch(HclWriter& hcl, const RentedPart& p) {
   hcl.begin("resource", {"aws_launch_template", p.name}).text("name_prefix", p.name + "-");
@@ -26,7 +26,7 @@ void aws_launch(HclWriter& hcl, const RentedPart& p) {
   for (int card = 0; card < p.instance.network_cards; ++card) {
     hcl.begin("network_interfaces").expression("network_card_index", std::to_string(card));
     hcl.expression("device_index", card == 0 ? "0" : "1");
-    // The first card carries ordinary traffic too; the others only the fabric's.
+    // The first card also carries ordinary traffic; the others carry the fabric's only.
     if (p.instance.network_cards > 1) hcl.text("interface_type", card == 0 ? "efa" : "efa-only");
     hcl.expression("subnet_id", "var.aws_subnet");
     hcl.expression("security_groups", "[var.aws_security_group]").end();
@@ -85,7 +85,7 @@ void azure_fleet(HclWriter& hcl, const RentedPart& p) {
   hcl.text("name", p.name).expression("resource_group_name", "var.azure_resource_group");
   hcl.expression("location", "var.azure_location").text("sku", p.instance.name);
   hcl.expression("instances", std::to_string(p.hosts));
-  // InfiniBand joins the machines of one placement group only.
+  // InfiniBand connects only machines of one placement group.
   hcl.expression("single_placement_group", "true").expression("overprovision", "false");
   hcl.text("priority", spot ? "Spot" : "Regular");
   if (spot) hcl.text("eviction_policy", "Deallocate");
@@ -100,7 +100,7 @@ void azure_fleet(HclWriter& hcl, const RentedPart& p) {
   hcl.expression("subnet_id", "var.azure_subnet_id").end().end().end();
 }
 
-// Machines there are nodes of a Kubernetes cluster, asked for as a pool of it.
+// CoreWeave's machines are nodes of a Kubernetes cluster and are requested as a pool.
 void coreweave_fleet(HclWriter& hcl, const RentedPart& p) {
   hcl.begin("resource", {"kubernetes_manifest", p.name});
   hcl.expression(

@@ -223,7 +223,7 @@ TEST(TerraformFleets, gcp_azure_and_coreweave_fleets) {
   EXPECT_EQ(rented_file("fleet-c.tf"), kCoreWeave);
 }
 
-// A node is four hosts: 16 of them and four spares.
+// A node has four hosts: 16 in service and four spares.
 TEST(TerraformFleets, spares_are_rented_as_whole_nodes) {
   const std::string text = rented_file("fleet-a.tf");
   EXPECT_NE(text.find("  count           = 20\n"), std::string::npos) << text;

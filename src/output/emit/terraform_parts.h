@@ -15,15 +15,15 @@ struct InstanceType {
 
 struct RentedPart {
   const machine::Fleet* view = nullptr;
-  std::string name;      // of the fleet, an HCL identifier
-  std::string provider;  // aws, gcp or azure
+  std::string name;      // name of the fleet, an HCL identifier
+  std::string provider;  // aws, gcp, azure or coreweave
   InstanceType instance;
-  int hosts = 0;  // spares included
+  int hosts = 0;  // includes spares
   catalog::Contract contract = catalog::Contract::on_demand;
-  bool capacity_block = false;  // bought at aws for a fixed time
+  bool capacity_block = false;  // bought from aws for a fixed time
 };
 
 std::string fleet_tf(const RentedPart& part);
-std::string output_of(const RentedPart& part);  // the expression of its output
+std::string output_of(const RentedPart& part);  // Returns the expression of the part's output.
 
 }  // namespace orrery::emit

@@ -1,5 +1,4 @@
-// Terraform files, parsed back by a small reader of HCL that also checks the layout of
-// `terraform fmt`.
+// Terraform files, parsed by a small reader of HCL that also checks the format of `terraform fmt`.
 #include "output/emit/terraform.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ Diagnostic first_refusal(const std::string& fleet) {
   return files ? Diagnostic{.what = "written"} : files.error().front();
 }
 
-// A block with its labels, arguments (as text) and blocks.
+// A block with its labels, arguments (as text) and inner blocks.
 struct Block {
   std::string head;  // "resource aws_instance train"
   std::map<std::string, std::string> arguments;
@@ -38,7 +37,7 @@ struct Block {
   }
 };
 
-// Reads what the writer may write: one block header, argument or brace a line.
+// Reads what the writer writes: one block header, argument or brace per line.
 class Reader {
  public:
   explicit Reader(std::string_view text) : lines_(split(text, '\n')) {}
@@ -57,7 +56,7 @@ class Reader {
   }
 
   bool body(Block& into, std::size_t depth) {
-    std::size_t column = 0;  // of `=` in this run of arguments
+    std::size_t column = 0;  // column of `=` in this run of arguments
     bool after_argument = false;
     while (at_ < lines_.size()) {
       const std::string_view line = lines_[at_];
@@ -110,7 +109,7 @@ class Reader {
     return true;
   }
 
-  // Strings closed, brackets paired.
+  // Returns true if strings are closed and brackets are paired.
   static bool balanced(std::string_view value) {
     int open = 0;
     bool quoted = false;
@@ -182,7 +181,7 @@ TEST(Terraform, aws_spot_is_a_launch_template_option) {
   EXPECT_EQ(launch->find("instance_market_options")->arguments.at("market_type"), "\"spot\"");
 }
 
-// A block of capacity is bought at aws, and is no spot.
+// A capacity block is bought from aws and is not a spot instance.
 TEST(Terraform, aws_capacity_blocks_are_a_market_type) {
   const EmittedFiles files = terraform_of(design_text("aws-capacity-block", "reserved"));
   const Block fleet = parsed(files, "fleet-train.tf");
@@ -196,7 +195,7 @@ TEST(Terraform, aws_capacity_blocks_are_a_market_type) {
             nullptr);
 }
 
-// The region of a provider is that of the fleet rented there.
+// The region of a provider is that of the fleet rented from it.
 TEST(Terraform, a_provider_gets_the_region_of_its_own_fleet) {
   const EmittedFiles files = terraform_of(
       "orrery: 1\nname: two\nsites:\n  - { name: a, region: gcp-us-east4 }\n"

@@ -9,7 +9,7 @@ namespace orrery::emit {
 namespace {
 
 constexpr int kContext = 3;
-constexpr int kMostEdits = 2000;  // memory grows with the square of it: 16 MB here
+constexpr int kMostEdits = 2000;  // memory grows with its square: 16 MB here
 
 using Lines = std::vector<std::string_view>;
 
@@ -35,7 +35,7 @@ std::vector<Step> replaced(const Lines& a, const Lines& b) {
   return steps;
 }
 
-// Furthest points on each diagonal, one row an edit; walked backwards they give the script.
+// Furthest points on each diagonal, one row per edit; walking backwards gives the script.
 class EditScript {
  public:
   EditScript(const Lines& a, const Lines& b) : a_(a), b_(b) {}
@@ -57,7 +57,7 @@ class EditScript {
   }
 
  private:
-  // Row d holds diagonals -d-1 .. d+1.
+  // Row d contains diagonals -d-1 .. d+1.
   static std::size_t at(int d, int k) { return static_cast<std::size_t>(k + d) + 1; }
 
   static bool goes_down(const std::vector<int>& before, int d, int k) {
@@ -109,7 +109,7 @@ std::string shown(std::string_view line) {
 }
 
 struct Hunk {
-  std::size_t from = 0;  // steps
+  std::size_t from = 0;  // start, in steps
   std::size_t to = 0;
 };
 
@@ -128,7 +128,7 @@ std::vector<Hunk> hunks_of(const std::vector<Step>& steps) {
   return out;
 }
 
-// "12,3", or "12" for a single line; an empty side is named by the line before it.
+// Returns "12,3", or "12" for a single line; an empty side is named after the line before it.
 std::string span_text(int first, int count) {
   if (count == 1) return std::to_string(first);
   return fmt::format("{},{}", count == 0 ? first - 1 : first, count);

@@ -1,7 +1,7 @@
-// Two texts as a unified diff: what `diff -u` prints, by Myers' shortest edit script (1986).
+// Two texts as a unified diff: the output of `diff -u`, by Myers' shortest edit script (1986).
 //
-// The script is searched to a bound of edits; beyond it the texts have too little in common for a
-// line-by-line account and the old one is shown as gone, the new one as added.
+// The search stops at a limit of edits. Beyond it the texts have too little in common for a
+// comparison by line, and the diff shows the old text as removed and the new one as added.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ struct TextPair {
   std::string path;
   std::string_view before;
   std::string_view after;
-  bool is_new = false;   // there was no file
-  bool is_gone = false;  // there will be none
+  bool is_new = false;   // the file did not exist
+  bool is_gone = false;  // the file will be removed
 };
 
-// "--- a/path", "+++ b/path" (/dev/null for none), hunks with three lines of context; empty where
-// the texts are equal. Control characters of the texts are shown as `?`.
+// Returns "--- a/path", "+++ b/path" (/dev/null for none) and hunks with three lines of context;
+// empty if the texts are equal. Control characters of the texts are shown as `?`.
 std::string unified_diff(const TextPair& pair);
 
 }  // namespace orrery::emit

@@ -47,7 +47,7 @@ std::string lines_of_letters(const std::string& letters) {
   return text;
 }
 
-// The longest common part of two texts, by the usual table.
+// Returns the length of the longest common subsequence, by the usual table.
 std::size_t common_lines(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> most(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -82,8 +82,8 @@ TEST(UnifiedDiff, very_different_texts_are_replaced) {
   EXPECT_THAT(diff, HasSubstr("@@ -1,3000 +1,3000 @@\n-a0\n"));
 }
 
-// Every pair of texts of up to five lines of two kinds: a hunk holds the whole of both where they
-// are so short, but for lines more than three away from any change.
+// Every pair of texts with up to five lines of two kinds: such short texts are shown completely,
+// except lines more than three away from any change.
 TEST(UnifiedDiff, a_diff_gives_both_texts_and_is_the_shortest) {
   std::vector<std::string> all = {""};
   for (std::size_t i = 0; all[i].size() < 5; ++i) {
@@ -104,7 +104,7 @@ TEST(UnifiedDiff, a_diff_gives_both_texts_and_is_the_shortest) {
   }
 }
 
-// A change after four lines: the first of them is left out.
+// A change after four lines: the first of them is not shown.
 TEST(UnifiedDiff, three_lines_of_context_on_either_side) {
   const auto diff = [](const std::string& a, const std::string& b) {
     const std::string before = lines_of_letters(a), after = lines_of_letters(b);
@@ -118,7 +118,7 @@ TEST(UnifiedDiff, three_lines_of_context_on_either_side) {
             "@@ -1,4 +1,4 @@\n-X\n+x\n 1\n 2\n 3\n@@ -6,4 +6,4 @@\n 5\n 6\n 7\n-Y\n+y\n");
 }
 
-// As diff -u: three lines about a change, one hunk where two are near.
+// As diff -u: three lines around a change, one hunk if two changes are close.
 TEST(UnifiedDiff, hunks_have_three_lines_of_context_and_their_place) {
   const std::string a = lines_of_numbers(1, 30);
   const std::string one =
@@ -148,7 +148,7 @@ TEST(UnifiedDiff, an_empty_side_has_the_line_before_it) {
               HasSubstr("+?[2J\tx?\n"));
 }
 
-// Applied, a script gives the second text: lines kept and put in, those taken out left out.
+// Applying a script gives the second text: lines are kept, inserted or removed.
 TEST(UnifiedDiff, a_diff_of_few_edits_is_the_shortest) {
   const std::string a = "a\nb\nc\na\nb\nb\na\n", b = "c\nb\na\nb\na\nc\n";
   const std::string diff = unified_diff({.path = "f", .before = a, .after = b});

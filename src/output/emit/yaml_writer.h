@@ -1,5 +1,5 @@
-// Writes YAML with keys in the order given: blocks of two blanks a level, texts quoted unless they
-// can only be read as what they are. "1", "yes" and "null" stay texts; no text opens a line.
+// Writes YAML with keys in the order given: two blanks per level, texts quoted unless they can be
+// read in one way only. "1", "yes" and "null" stay texts; no text begins a line.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace orrery::emit {
 
 class YamlWriter {
  public:
-  YamlWriter& begin(std::string_view key);  // "key:", then its fields or items
+  YamlWriter& begin(std::string_view key);  // writes "key:"; its fields or items follow
   YamlWriter& end();
-  YamlWriter& blank(std::string_view key);  // "key: {}"
-  YamlWriter& item();                       // "- ", then its fields
+  YamlWriter& blank(std::string_view key);  // writes "key: {}"
+  YamlWriter& item();                       // writes "- "; its fields follow
   YamlWriter& end_item();
 
   YamlWriter& text(std::string_view key, std::string_view value);
   YamlWriter& number(std::string_view key, std::int64_t value);
-  YamlWriter& decimal(std::string_view key, double value);  // four digits
+  YamlWriter& decimal(std::string_view key, double value);  // writes four digits
   YamlWriter& flag(std::string_view key, bool value);
-  YamlWriter& texts(std::string_view key, const std::vector<std::string>& values);  // [a, b]
-  // A literal block, line by line. The text must have no control characters but newlines.
+  YamlWriter& texts(std::string_view key, const std::vector<std::string>& values);  // writes [a, b]
+  // Writes a literal block, line by line. The text must have no control characters except newlines.
   YamlWriter& block(std::string_view key, std::string_view lines);
-  YamlWriter& comment(std::string_view line);  // ours; never a name of the design
-  YamlWriter& document();                      // "---"
+  YamlWriter& comment(std::string_view line);  // text of ours; never a name of the design
+  YamlWriter& document();                      // writes "---"
 
   const std::string& result() const { return out_; }
 
@@ -37,7 +37,7 @@ class YamlWriter {
   bool after_dash_ = false;
 };
 
-// As a plain scalar where that is unmistakable, else in double quotes.
+// Returns a plain scalar if it is unmistakable, else a double-quoted one.
 std::string yaml_text(std::string_view text);
 
 }  // namespace orrery::emit

@@ -8,7 +8,7 @@
 namespace orrery::report {
 namespace {
 
-// Values nearer than this are one, however narrow their intervals.
+// Values that differ by less than this share count as equal, however narrow their intervals.
 constexpr double kAsGoodAsEqual = 0.01;
 
 const figures::Figure* same_in(const verdict::Verdict& review, const figures::Section& like,

@@ -50,7 +50,7 @@ Both both() {
   return b;
 }
 
-// Overlapping figures and other services are not listed.
+// Figures whose intervals overlap, and other services, are not listed.
 TEST(Agreement, differing_figures_have_a_reason) {
   const Both b = both();
   const auto all = differences(b.review, b.run);
@@ -99,7 +99,7 @@ TEST(Agreement, plan_and_simulate_print_one_shape) {
   EXPECT_EQ(apart["run"], 1.0);
 }
 
-// The console asks for the peak draw by the name that schema 1 had.
+// The console asks for the peak draw by the name of schema 1.
 TEST(Agreement, the_console_reads_schema_1) {
   verdict::Verdict v;
   v.sections = {{.layer = figures::Layer::facility,

@@ -6,7 +6,7 @@
 
 namespace orrery::report {
 
-// Key and array: "bill": [...].
+// Writes a key and an array: "bill": [...].
 void write_bill(JsonWriter& w, const catalog::Bill& bill);
 
 }  // namespace orrery::report

@@ -2,6 +2,7 @@
 
 #include "core/base/json_writer.h"
 #include "output/report/figure_json.h"
+#include "output/report/readable.h"
 
 namespace orrery::report {
 
@@ -11,7 +12,8 @@ Document document_of(const calc::Calculation& c) {
   d.paragraph(c.answer);
   Table t{.flush_right = {false, true, false, false}};
   for (const figures::Number& f : c.figures) {
-    t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
+    t.rows.push_back({f.label, show(f.estimate.value, f.unit),
+                      readable_interval(f.estimate, f.unit),
                       std::string(to_text(f.estimate.basis))});
   }
   d.table(std::move(t));

@@ -11,7 +11,7 @@ namespace orrery::report {
 
 Document document_of(const calc::Calculation& c);
 std::string json_of(const calc::Calculation& c);
-// Its keys, into an object that the caller has begun.
+// Writes the keys of a calculation into an object that the caller has begun.
 void write_calculation(JsonWriter& w, const calc::Calculation& c);
 
 }  // namespace orrery::report

@@ -10,7 +10,7 @@
 namespace orrery::report {
 namespace {
 
-// Pixels: names on the left, numbers on the right, the drawing between.
+// Pixels: names at the left, numbers at the right, the drawing between them.
 constexpr double kWidth = 720;
 constexpr double kLeft = 200;
 constexpr double kRight = 130;
@@ -18,7 +18,7 @@ constexpr double kRow = 28;
 constexpr double kPad = 6;
 constexpr double kBarHeight = 14;
 
-// Read on white and on near black.
+// Colours that are readable on white and on nearly black paper.
 constexpr const char* kGood = "#0f8a83";
 constexpr const char* kBad = "#b5531b";
 
@@ -34,7 +34,7 @@ std::string text_at(double x, double y, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, y, html_escaped(text));
 }
 
-// The span that a row shows, with the bound and the interval well inside.
+// The range of values that a row shows, with the bound and the interval well inside.
 struct Span {
   double from = 0;
   double to = 1;

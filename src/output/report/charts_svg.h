@@ -1,8 +1,8 @@
-// Two small drawings for a report that is sent: goals with their intervals, and bars of a sum.
+// Two small drawings for an HTML report: goals with their intervals, and bars of a sum.
 //
-// Every row of the goals has a scale of its own, since their units differ: what counts is where the
-// interval lies to the bound. Both stand alone and take the colour of the text around them, as
-// tornado_svg does; what they show is also said in a table.
+// Every row of the goals has a scale of its own, because their units differ; what matters is where
+// the interval is relative to the bound. Each drawing is complete by itself and takes the colour of
+// the text around it, as tornado_svg does. A table always says the same.
 #pragma once
 
 #include <span>

@@ -29,7 +29,7 @@ TEST(ChartsSvg, a_goal_line_is_at_its_bound) {
   const auto middle = drawn(svg, "circle", "cx");
   ASSERT_EQ(from.size(), 2U);
   ASSERT_EQ(middle.size(), 1U);
-  // 10 .. 40 is the interval, 20 the value, 50 the bound: on one scale.
+  // 10 .. 40 is the interval, 20 the value, 50 the bound, all on one scale.
   const double unit = (to[0] - from[0]) / 30;
   EXPECT_GT(unit, 1);
   EXPECT_NEAR(middle[0], from[0] + 10 * unit, 0.2);
@@ -48,7 +48,7 @@ TEST(ChartsSvg, bar_length_follows_the_value) {
   EXPECT_NEAR(length[1], 2 * length[0], 0.11);
   EXPECT_NEAR(length[0], 2 * length[2], 0.11);
   EXPECT_NEAR(length[1], 720 - 200 - 130, 0.11);
-  const auto text = drawn(svg, "text", "x");  // label and number of each, in turn
+  const auto text = drawn(svg, "text", "x");  // label and number of each row, in turn
   ASSERT_EQ(text.size(), 6U);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(text[2 * i + 1], x[i] + length[i] + 8, 0.11);
   EXPECT_THAT(svg, HasSubstr("aria-label=\"What &amp; why\""));
@@ -70,7 +70,7 @@ TEST(ChartsSvg, unknown_goals_have_no_row) {
   EXPECT_THAT(svg, HasSubstr("<circle cx=\"395.0\" cy=\"48.0\""));
 }
 
-// A row is 28 high under 6 of margin: its middle at 20, its text 4 below.
+// A row is 28 high below a margin of 6: its middle is at 20, its text 4 below that.
 TEST(ChartsSvg, chart_rows_do_not_overlap) {
   const std::string bars = bars_svg("b", std::vector<Bar>{{"a", 30, "x"}, {"b", 0, "y"}});
   EXPECT_THAT(bars, HasSubstr("<text x=\"0.0\" y=\"24.0\">a</text>"));
@@ -91,7 +91,7 @@ TEST(ChartsSvg, chart_rows_do_not_overlap) {
   EXPECT_THAT(goals, HasSubstr("y1=\"38.0\" y2=\"58.0\" stroke=\"currentColor\""));
   EXPECT_THAT(goals, HasSubstr("cy=\"48.0\" r=\"5\""));
   EXPECT_THAT(goals, HasSubstr("<text x=\"598.0\" y=\"24.0\">"));
-  // 1 .. 4 with a tenth of 3 on either side: 2 is at 1.3 / 3.6 of 390 behind 200.
+  // 1 .. 4 with a tenth of 3 on either side: 2 is at 1.3 / 3.6 of 390, offset by 200.
   EXPECT_THAT(goals, HasSubstr("cx=\"340.8\" cy=\"20.0\""));
 }
 

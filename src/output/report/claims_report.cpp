@@ -47,7 +47,8 @@ std::string counts_text(std::span<const calc::ClaimCheck> checks) {
     return std::ranges::count(checks, v, &calc::ClaimCheck::verdict);
   };
   return fmt::format(
-      "{} hold, {} hold only if, {} are wrong, {} are states that agree as of a date",
+      "{} hold, {} hold only under a condition, {} are wrong, {} describe a project and are right "
+      "as of a date",
       n(calc::ClaimVerdict::holds), n(calc::ClaimVerdict::holds_only_if),
       n(calc::ClaimVerdict::wrong), n(calc::ClaimVerdict::as_of));
 }
@@ -77,7 +78,7 @@ void add_claim(Document& d, const calc::ClaimCheck& c, int level) {
   d.table(cases_table(c));
 }
 
-// A paragraph a claim: sentences do not fit the columns of a terminal.
+// Adds a bullet per claim, because sentences do not fit into the columns of a terminal.
 void add_brief(Document& d, std::span<const calc::ClaimCheck> checks, calc::ClaimVerdict v) {
   std::vector<std::string> items;
   for (const calc::ClaimCheck& c : checks) {
@@ -111,16 +112,15 @@ Document document_of(std::span<const calc::ClaimCheck> checks, ClaimsView view) 
   d.heading(1, "Claims of published guides, recomputed");
   d.paragraph(fmt::format("{} claims: {}.", checks.size(), counts_text(checks)));
   d.paragraph(
-      "A claim is tried in the cases shown, each held against its criterion: it holds where "
-      "all meet it, holds only if where some do, and is wrong where none does. \"About\" is "
-      "within 5 % unless the criterion says otherwise. Cases are chosen: where a claim depends on "
-      "a "
-      "quantity they lie on both sides of the computed threshold, so there the condition is the "
-      "finding.");
+      "Each claim is tested in the cases shown, against its criterion. It holds if all cases meet "
+      "the criterion, holds only under a condition if some do, and is wrong if none does. "
+      "\"About\" means within 5 % unless the criterion says otherwise. The cases are chosen: if a "
+      "claim depends on a quantity, there are cases on both sides of the computed threshold, and "
+      "the condition is then the result.");
   if (view.details) {
     d.paragraph(
-        "Printed by `orrery explain claims --format markdown`; a test keeps this page equal "
-        "to it, and another fails when a verdict differs from the one in data/claims.csv.");
+        "Printed by `orrery explain claims --format markdown`. A test keeps this page equal to "
+        "that output, and another fails if a verdict differs from the one in data/claims.csv.");
   }
   for (const calc::ClaimVerdict v : kOrder) {
     if (std::ranges::find(checks, v, &calc::ClaimCheck::verdict) == checks.end()) continue;

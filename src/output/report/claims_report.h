@@ -1,4 +1,4 @@
-// The claims ledger as a document for people and as JSON; docs/claims.md is the Markdown of it.
+// The register of claims as a document and as JSON; docs/claims.md is its Markdown.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace orrery::report {
 
-// All claims: what was counted and, with `details`, every case with its arithmetic.
+// A list of all claims with their verdicts; with `details`, every case with its arithmetic.
 struct ClaimsView {
   bool details = false;
 };

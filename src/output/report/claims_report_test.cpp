@@ -23,8 +23,8 @@ TEST(ClaimsReport, the_page_in_docs_is_current) {
   expect_page("docs/claims.md", to_markdown(document_of(checks(), ClaimsView{.details = true})));
 }
 
-// A claim that holds in one case and not in the other is told case by case, and its verdict is not
-// the one that the ledger records.
+// A claim that holds in one case and not in the other is shown case by case; its verdict is not the
+// recorded one.
 TEST(ClaimsReport, cases_and_ledger_have_their_own_verdicts) {
   calc::ClaimCheck c;
   c.claim = {.id = "x", .claim = "so", .figure = "2", .recorded = calc::ClaimVerdict::wrong};

@@ -13,7 +13,8 @@
 namespace orrery::report {
 namespace {
 
-// Of exactly this section: Verdict::figure takes an empty name for any.
+// Returns the value in exactly this section. (Verdict::figure accepts an empty section name for
+// any.)
 std::optional<Estimate> value_in(const verdict::Verdict& v, const ComparedFigure& row) {
   for (const figures::Section& s : v.sections) {
     if (s.layer != row.layer || s.name != row.section) continue;
@@ -23,7 +24,8 @@ std::optional<Estimate> value_in(const verdict::Verdict& v, const ComparedFigure
   return std::nullopt;
 }
 
-// In the order of the first design that has each; later designs add theirs to the end of a layer.
+// Returns one row per figure, in the order of the first design that has it. Figures that only later
+// designs have come at the end of their layer.
 std::vector<ComparedFigure> figures_of(const std::vector<ComparedDesign>& designs) {
   std::vector<ComparedFigure> rows;
   for (const ComparedDesign& d : designs) {
@@ -94,7 +96,7 @@ std::vector<SummaryRow> Comparison::summary() const {
 Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
                                    const machine::Models& models) {
   if (designs.size() < 2 || designs.size() > kMostCompared) {
-    return fail({.code = "compare.count", .what = "a comparison is of 2 to 8 designs"});
+    return fail({.code = "compare.count", .what = "2 to 8 designs can be compared"});
   }
   Comparison c;
   for (NamedDesign& d : designs) {
@@ -134,10 +136,10 @@ std::optional<design::Design> with_work_of(const design::Design& work, design::D
       w.terms.fleet.clear();
       fleet = design.fleet.begin();
     }
-    if (fleet == design.fleet.end()) continue;  // a design without machines
+    if (fleet == design.fleet.end()) continue;  // the design has no machines
     if (w.terms.nodes && *w.terms.nodes > fleet->count) w.terms.nodes.reset();
   }
-  // The reader is the judge of names that must be there.
+  // The reader decides whether all required names exist.
   auto read = design_text::read_design(design_text::write_design(design), catalog,
                                        {.file = design.name, .read_file = read_file});
   if (!read) return std::nullopt;

@@ -1,6 +1,6 @@
-// Designs side by side: each reviewed, every figure of each in one row, and each but the first
-// attributed against it. The page (view_compare.h) and the files (comparison_report.h) are both
-// made of this, so that they cannot say different things.
+// Designs side by side: each is reviewed, each figure is one row, and each design but the first is
+// compared with the first, with attribution. The page (view_compare.h) and the files
+// (comparison_report.h) are both made from this, so they cannot contradict each other.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 namespace orrery::report {
 
 struct NamedDesign {
-  std::string name;  // as the page calls it
+  std::string name;  // name on the page
   design::Design design;
 };
 
@@ -26,48 +26,49 @@ struct ComparedDesign {
   verdict::Verdict verdict;
 };
 
-// A row of the table: one figure of one section, wherever a design has it.
+// A row of the table: one figure of one section that at least one design has.
 struct ComparedFigure {
   figures::Layer layer = figures::Layer::compute;
   std::string section;
   std::string id;
   std::string label;
   figures::Unit unit = figures::Unit::count;
-  std::vector<std::optional<Estimate>> values;  // one a design
+  std::vector<std::optional<Estimate>> values;  // one per design
 
-  // To a person who reads the values: they are not all shown alike.
+  // Returns true if the values are not all displayed alike.
   bool differs() const;
-  // "+3.4 %" of a design against the first; empty where both are the same or one has none.
+  // Returns the change of a design against the first, such as "+3.4 %". Empty if both are the same
+  // or one has no value.
   std::string change(std::size_t design) const;
 };
 
-// One of the few lines that decide: "cost", and its text for each design.
+// A row of the summary, such as "cost", with its text for each design.
 struct SummaryRow {
   std::string label;
   std::vector<std::string> shown;
 };
 
 struct Comparison {
-  std::vector<ComparedDesign> designs;  // one each
+  std::vector<ComparedDesign> designs;  // reviewed designs
   std::vector<ComparedFigure> figures;
-  std::vector<compare::DesignDiff> differences;  // of each further design against the first
+  std::vector<compare::DesignDiff> differences;  // each further design against the first
 
   std::vector<SummaryRow> summary() const;
 };
 
-// Side by side on a page; each is reviewed and each but the first attributed.
+// Most designs in one comparison.
 inline constexpr std::size_t kMostCompared = 8;
 
-// Two designs are asked for the same: equal workloads, wherever in each they run.
+// Returns true if two designs have equal workloads, on whichever fleets they run.
 bool does_same_work(const design::Design& a, const design::Design& b);
-// `design` with the workloads of `work` in place of its own, on its first fleet where it has none
-// of their fleet's name. None where they cannot run there: a tier or a part that it does not have.
-// `read_file` reads the files that both name.
+// Returns `design` with the workloads of `work` in place of its own. Workloads go to the first
+// fleet if their fleet's name does not exist in `design`. Returns none if they cannot run there
+// because a tier or a part is missing. `read_file` reads the files that both designs name.
 std::optional<design::Design> with_work_of(const design::Design& work, design::Design design,
                                            const catalog::Catalog& catalog,
                                            const catalog::ReadFile& read_file = nullptr);
 
-// Faults: "compare.count".
+// Fails with "compare.count".
 Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const machine::Models& models);
 
 }  // namespace orrery::report

@@ -21,7 +21,7 @@ std::vector<bool> all_but_the_first(std::size_t columns) {
   return right;
 }
 
-// A column of names and one a design.
+// Returns an empty table with a column of names and one column per design.
 Table table_of_designs(const Comparison& c, std::string corner) {
   Table t{.header = {std::move(corner)}};
   for (const ComparedDesign& d : c.designs) t.header.push_back(d.name);
@@ -65,7 +65,7 @@ Table differing_figures(const Comparison& c) {
   return t;
 }
 
-// Depth first, with the names indented by their depth.
+// Adds the rows of a cost tree depth first, with names indented by their depth.
 void add_cost_rows(Table& t, const CostNode& node, int depth) {
   std::string name;
   for (int i = 0; i < depth; ++i) name += "\u2003";  // an em space, which HTML keeps
@@ -90,7 +90,7 @@ Table tornado_table(const cost::Tornado& tornado) {
 void add_details(Document& doc, const Comparison& c) {
   for (const ComparedDesign& d : c.designs) {
     if (d.stages.cost.tornado.bars.empty()) continue;
-    doc.heading(2, "What matters in " + d.name);
+    doc.heading(2, "Sensitivity of " + d.name);
     doc.drawing(tornado_svg(d.stages.cost.tornado, figures::Unit::usd_per_hour));
     doc.table(tornado_table(d.stages.cost.tornado));
   }
@@ -118,7 +118,7 @@ Document document_of(const Comparison& c, ComparisonView view) {
   doc.table(summary_table(c));
   for (std::size_t i = 0; i < c.differences.size(); ++i) {
     const compare::DesignDiff& d = c.differences[i];
-    doc.heading(2, fmt::format("{} against {}", c.designs[i + 1].name, c.designs[0].name));
+    doc.heading(2, fmt::format("{} compared with {}", c.designs[i + 1].name, c.designs[0].name));
     doc.paragraph(d.verdict);
     if (!d.effects.empty()) doc.table(attribution_table(d));
   }

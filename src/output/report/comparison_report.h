@@ -1,4 +1,4 @@
-// A comparison as files: a document for people, CSV for a sheet.
+// A comparison as files: a document, and CSV for a spreadsheet.
 #pragma once
 
 #include <string>
@@ -8,17 +8,19 @@
 
 namespace orrery::report {
 
-// `whole` adds to what a pull request wants to read what a file that is kept should have: what each
-// design's answer hangs on, drawn, and where its year's money goes.
+// `whole` adds what a stored report should have beyond a pull request: for each design the
+// sensitivity of its answer as a drawing, and its cost of a year by part.
 struct ComparisonView {
   bool whole = false;
 };
 
 Document document_of(const Comparison& c, ComparisonView view = {});
-// One figure a line: layer, section, figure, unit, then value, low and high of each design.
+// Returns one figure per line: layer, section, figure, unit, then value, low and high of each
+// design.
 std::string csv_of(const Comparison& c);
 
-// "+1.2 MUSD/y", "−3.4 pp", "±0 USD/h"; a ratio's difference is in percentage points.
+// Formats a difference: "+1.2 MUSD/y", "−3.4 pp", "±0 USD/h". A ratio's difference is in percentage
+// points.
 std::string signed_text(double difference, figures::Unit unit);
 
 }  // namespace orrery::report

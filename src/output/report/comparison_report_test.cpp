@@ -51,7 +51,7 @@ TEST(ComparisonReport, a_figure_differs_if_shown_differently_or_missing) {
   EXPECT_TRUE(compared_figure({std::nullopt, std::nullopt, one}).differs());
 }
 
-// The same work in both, or the figures are of different things and the view says so.
+// If the designs have different workloads, their figures differ in meaning, and the view says so.
 TEST(ComparisonReport, a_design_can_run_the_workload_of_the_first) {
   const design::Design h100 = template_design("superpod-h100");
   const design::Design h200 = template_design("superpod-h200");
@@ -96,8 +96,8 @@ TEST(ComparisonReport, csv_has_every_value_of_every_design) {
   }
 }
 
-// The same work on other machines is the same work; where there are fewer nodes it takes what there
-// are.
+// The same workloads on other machines count as the same; if there are fewer nodes, they take all
+// of them.
 TEST(ComparisonReport, equal_workloads_are_comparable) {
   const design::Design d = design_of(kTwoRuns);
   design::Design moved = d;

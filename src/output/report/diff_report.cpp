@@ -14,7 +14,7 @@ std::string with_sign(double value, const std::string& shown) {
 }
 
 Table effects_table(const compare::DesignDiff& d) {
-  Table t{.header = {"changed", "cost of a year", "goodput, points", "USD per useful hour"},
+  Table t{.header = {"changed", "cost per year", "goodput, points", "USD per useful GPU-hour"},
           .flush_right = {false, true, true, true}};
   for (const compare::SectionEffect& e : d.effects) {
     t.rows.push_back({e.section,
@@ -59,22 +59,22 @@ void write_findings(JsonWriter& w, std::string_view key,
 
 Document document_of(const compare::DesignDiff& d) {
   Document doc;
-  doc.heading(1, fmt::format("{} against {}", d.after_name, d.before_name),
+  doc.heading(1, fmt::format("{} compared with {}", d.after_name, d.before_name),
               d.passes_after ? Tone::good : Tone::bad);
   doc.paragraph(d.verdict);
   if (!d.effects.empty()) {
-    doc.heading(2, "What did it");
+    doc.heading(2, "What caused it");
     doc.table(effects_table(d));
   }
   add_findings(doc, "Rules newly broken", d.broken);
   add_findings(doc, "Rules no longer broken", d.fixed);
   if (!d.figures.empty()) {
-    doc.fold(fmt::format("Figures that moved ({})", d.figures.size()));
+    doc.fold(fmt::format("Figures that changed ({})", d.figures.size()));
     doc.table(figures_table(d));
     doc.end_fold();
   }
   if (!d.lines.empty()) {
-    doc.fold("The designs");
+    doc.fold("Changes in the designs");
     std::string text;
     for (const std::string& l : d.lines) text += (text.empty() ? "" : "\n") + l;
     doc.verbatim(std::move(text));

@@ -11,7 +11,7 @@ namespace orrery::report {
 
 Document document_of(const compare::DesignDiff& d);
 std::string json_of(const compare::DesignDiff& d);
-// What differs, into an object that the caller has begun.
+// Writes the differences into an object that the caller has begun.
 void write_difference(JsonWriter& w, const compare::DesignDiff& d);
 
 }  // namespace orrery::report

@@ -43,7 +43,7 @@ compare::DesignDiff example_diff() {
   return d;
 }
 
-// More has a plus, less its own minus, and a share is in points of a hundred.
+// An increase has a plus sign, a decrease its minus sign, and a share is in percentage points.
 TEST(DiffReport, an_effect_has_its_sign) {
   const std::string text = to_text(document_of(example_diff()));
   EXPECT_THAT(text, HasSubstr("  fleet           +2 MUSD             +3.1                -0.25\n"));

@@ -1,17 +1,18 @@
-// A report before it has a shape: headings, paragraphs, tables, lists. One Document, three
+// A report without a format: headings, paragraphs, tables and lists. One Document has three
 // renderings.
 //
-// Everything Orrery prints for people goes through here, so that text, Markdown and HTML never say
-// different things. JSON and CSV have their own writers: they are for programs.
+// Everything that Orrery prints for people goes through here, so that text, Markdown and HTML say
+// the same. JSON and CSV, which are for programs, have their own writers.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace orrery::report {
 
-// What a person should feel on reading it; colour where there is any, never the only sign.
+// Whether a text is good or bad news. Shown as colour where possible, and never by colour alone.
 enum class Tone { plain, good, warn, bad };
 
 struct Heading {
@@ -28,37 +29,37 @@ struct Bullets {
   std::vector<std::string> items;
 };
 
-// A cell that starts with a number is set flush right when its column says so.
+// A table. A column is aligned to the right if `flush_right` says so.
 struct Table {
-  std::vector<std::string> header;  // empty: a table without a head
+  std::vector<std::string> header;  // empty: a table without a header
   std::vector<std::vector<std::string>> rows;
-  std::vector<bool> flush_right;  // one a column; missing ones are flush left
-  std::vector<Tone> tones = {};   // one a row; missing ones are plain
+  std::vector<bool> flush_right;  // one per column; missing ones are aligned to the left
+  std::vector<Tone> tones = {};   // one per row; missing ones are plain
 };
 
-// The few numbers that a person looks for first.
+// One of the few numbers that readers look for first.
 struct Tile {
   std::string label;
   std::string value;
-  std::string detail;  // its interval
+  std::string detail;  // its 80 % interval
 };
 struct Tiles {
   std::vector<Tile> tiles;
 };
 
-// What follows, up to the end, is for who wants it: folded away where that can be.
+// Begins an optional part, up to FoldEnd. It is folded away in formats that can do so.
 struct FoldBegin {
   std::string title;
 };
 struct FoldEnd {};
 
-// Set off from the text and kept as it is: a formula, a command.
+// Text that is set apart and not reflowed: a formula, a command.
 struct Verbatim {
   std::string text;
 };
 
-// An SVG that stands alone. Text and Markdown have no place for it, so what it shows is a picture
-// of something, never the only place where it is said.
+// An SVG without references to other files. Text and Markdown cannot show it, so it must never be
+// the only place where something is said.
 struct Drawing {
   std::string svg;
 };
@@ -84,17 +85,19 @@ struct Document {
 
 inline constexpr std::size_t kTextWidth = 100;
 
-// How text is set: the width that lines and tables keep to where they can, and whether headings and
-// tones have colour (SGR sequences).
+// How text is set: the width that lines and tables keep to, and whether headings and tones have
+// colour (SGR sequences). Only a word longer than the width makes a line longer.
 struct TextStyle {
   std::size_t width = kTextWidth;
   bool has_colour = false;
-  bool fits_tables = false;  // cells are broken so that tables keep to the width
 };
 
 std::string to_text(const Document& d, const TextStyle& style = {});
+// Returns a text with lines longer than the width broken at blanks. The rest of a line is indented
+// two columns deeper than its beginning.
+std::string folded(std::string_view text, std::size_t width = kTextWidth);
 std::string to_markdown(const Document& d);
-// One file with its style inside; opens from disk and prints cleanly.
+// Returns one file with its style inside, which opens from disk and prints cleanly.
 std::string to_html(const Document& d);
 
 std::string html_escaped(std::string_view text);

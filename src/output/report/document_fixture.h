@@ -1,4 +1,4 @@
-// For tests: a document block by block, as lines that say everything of each.
+// For tests: a document block by block, as lines that show everything in it.
 #pragma once
 
 #include <string>

@@ -7,12 +7,12 @@
 namespace orrery::report {
 namespace {
 
-// Bytes of the run of backticks that `text` begins with.
+// Returns the length of the run of backticks with which `text` begins.
 std::size_t ticks_of(std::string_view text) {
   return std::min(text.find_first_not_of('`'), text.size());
 }
 
-// Where a code span that begins here ends, as CommonMark pairs them; 0: it is none.
+// Returns the end of the code span that begins here, paired as CommonMark does; 0 if there is none.
 std::size_t span_end(std::string_view text) {
   const std::size_t run = ticks_of(text);
   for (std::size_t at = text.find('`', run); at != std::string_view::npos;) {
@@ -23,8 +23,8 @@ std::size_t span_end(std::string_view text) {
   return 0;
 }
 
-// Names from outside must stay text: no tag, no link or picture, no second line. What stands in
-// backticks is inert and stays as it is.
+// Escapes text from outside so that it stays text: no tag, link, picture or second line. A code
+// span has no effects and is kept.
 std::string markdown_escaped(std::string_view raw, bool in_table) {
   const std::string safe = printable(raw);
   std::string out;
@@ -53,7 +53,7 @@ std::string markdown_escaped(std::string_view raw, bool in_table) {
   return out;
 }
 
-// One more backtick than the text has in a row, and three at least.
+// Returns a fence with one backtick more than the longest run in the text, and at least three.
 std::string fence_for(std::string_view text) {
   std::size_t longest = 2;
   for (std::size_t at = text.find('`'); at != std::string_view::npos;) {

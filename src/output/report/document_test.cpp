@@ -21,7 +21,6 @@ using ::testing::Not;
 TEST(Document, text_stays_within_100_columns) {
   EXPECT_EQ(TextStyle{}.width, 100U);
   EXPECT_FALSE(TextStyle{}.has_colour);
-  EXPECT_FALSE(TextStyle{}.fits_tables);
   EXPECT_EQ(Heading{}.level, 1);
   Document d;
   d.paragraph(std::string(49, 'a') + "  " + std::string(50, 'b'));
@@ -35,7 +34,7 @@ std::vector<std::string> set_lines(const Document& d, const TextStyle& style = {
   std::vector<std::string> lines;
   const std::string text = to_text(d, style);
   for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
-  lines.pop_back();  // behind the last break
+  lines.pop_back();  // after the last newline
   return lines;
 }
 
@@ -57,7 +56,7 @@ TEST(Document, numbers_are_right_aligned) {
   EXPECT_THAT(set_lines(d), ElementsAre("  a     5  s", "  b  1234  s"));
 }
 
-// Twenty columns hold "aaaa bbbb cccc ddddd" and not one letter more.
+// Twenty columns hold "aaaa bbbb cccc ddddd" and not one character more.
 TEST(Document, lines_stay_within_the_width) {
   Document full;
   full.paragraph("aaaa bbbb cccc ddddd");
@@ -103,12 +102,12 @@ Table wide_table() {
           .flush_right = {false, true, false}};
 }
 
-// Of 96 columns asked for and 80 there, the widest that is set flush left gives way; the numbers
-// and the shorter texts stay on one line, and no word is lost.
+// The table needs 96 columns and gets 80: the widest column that is aligned to the left is
+// narrowed. The numbers and the shorter texts stay on one line, and no word is lost.
 TEST(Document, wide_tables_wrap_their_widest_column) {
   Document d;
   d.table(wide_table());
-  const auto lines = set_lines(d, {.width = 80, .fits_tables = true});
+  const auto lines = set_lines(d, {.width = 80});
   std::string all;
   for (const std::string& line : lines) {
     EXPECT_LE(characters(line), 80U) << line;
@@ -119,9 +118,7 @@ TEST(Document, wide_tables_wrap_their_widest_column) {
   }
   EXPECT_THAT(all, HasSubstr("eleven twelve thirteen fourteen"));
   EXPECT_EQ(lines.size(), 4U) << "the head, two lines of the first row, the second row\n" << all;
-  Document as_is;
-  as_is.table(wide_table());
-  EXPECT_EQ(set_lines(as_is, {.width = 80}).size(), 3U);
+  EXPECT_EQ(set_lines(d, {.width = 120}).size(), 3U);
 }
 
 TEST(Document, row_height_is_that_of_the_tallest_cell) {
@@ -129,7 +126,7 @@ TEST(Document, row_height_is_that_of_the_tallest_cell) {
   d.table({.header = {},
            .rows = {{"aaaaaaaaaa bbbbbbbbbb cccccccccc dddddddddd", "x"}},
            .flush_right = {}});
-  const auto lines = set_lines(d, {.width = 30, .fits_tables = true});
+  const auto lines = set_lines(d, {.width = 30});
   std::string all;
   for (const std::string& line : lines) all += line + '\n';
   for (const char* word : {"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc", "dddddddddd", "x"}) {
@@ -144,7 +141,7 @@ std::string as_markdown(const Block& block) {
 }
 
 // CommonMark: a code span ends at a run of as many backticks as began it. One that never ends is
-// text, and what is text is escaped.
+// text, and text is escaped.
 TEST(Document, markdown_pairs_backticks_as_commonmark_does) {
   EXPECT_EQ(as_markdown(Paragraph{"`a` [b]"}), "`a` \\[b\\]\n");
   EXPECT_EQ(as_markdown(Paragraph{"`x``<y>"}), "\\`x\\`\\`&lt;y>\n");
@@ -167,7 +164,7 @@ TEST(Document, a_fence_is_longer_than_any_inside) {
   EXPECT_EQ(as_markdown(Verbatim{"a ```` b"}), "`````\na ```` b\n`````\n");
 }
 
-// A table of GitHub has a head and as many columns in its rule as in its rows.
+// A GitHub table has a header, and as many columns in its rule as in its rows.
 TEST(Document, a_markdown_table_always_has_a_header) {
   EXPECT_EQ(as_markdown(Table{.header = {}, .rows = {{"a", "b"}}, .flush_right = {false, true}}),
             "|  |  |\n| --- | ---: |\n| a | b |\n");
@@ -238,7 +235,7 @@ Document hostile(const std::string& name) {
   return d;
 }
 
-// No byte of a name acts on a terminal, and no line begins with what a name said.
+// No byte of a name reaches a terminal as a command, and no name can begin a line.
 TEST(Document, control_characters_do_not_reach_a_terminal) {
   const std::string t = to_text(hostile("\x1b[2J\x1b[1;1H\nPASS\r\xc2\x9bK"));
   for (const char c : t) EXPECT_TRUE(c == '\n' || (c >= ' ' && c != 0x7f)) << t;
@@ -249,13 +246,13 @@ TEST(Document, control_characters_do_not_reach_a_terminal) {
 TEST(Document, markdown_escapes_names) {
   const std::string m = to_markdown(
       hostile("<script>alert(1)</script> ![x](http://evil) &lt; `a|b` ` ``` \n# forged"));
-  const std::string text = m.substr(0, m.find("\n````\n"));  // in a fence all is text
+  const std::string text = m.substr(0, m.find("\n````\n"));  // inside a fence everything is text
   EXPECT_THAT(text, ::testing::Not(HasSubstr("<script")));
   EXPECT_THAT(m, HasSubstr("&lt;script>"));
   EXPECT_THAT(m, HasSubstr("!\\[x\\](http://evil)"));
   EXPECT_THAT(m, HasSubstr("&amp;lt;"));
   EXPECT_THAT(m, HasSubstr("`a\\|b`"));
-  EXPECT_THAT(m, HasSubstr("\n````\n"));  // longer than any in it
+  EXPECT_THAT(m, HasSubstr("\n````\n"));  // longer than any fence inside
   EXPECT_THAT(text, ::testing::Not(HasSubstr("\n# forged")));
 }
 
@@ -263,7 +260,7 @@ TEST(Document, html_escapes_text) {
   const std::string h = to_html(sample());
   EXPECT_THAT(h, HasSubstr("<title>Review</title>"));
   EXPECT_THAT(h, HasSubstr("Passes &amp; &lt;holds&gt;."));
-  EXPECT_THAT(h, ::testing::Not(HasSubstr("http")));  // nothing is fetched: it opens from disk
+  EXPECT_THAT(h, ::testing::Not(HasSubstr("http")));  // loads nothing: it opens from disk
 }
 
 TEST(Document, text_wraps_long_paragraphs) {
@@ -283,18 +280,18 @@ std::string table_text(std::vector<std::vector<std::string>> rows, std::vector<b
                        std::size_t width) {
   Document d;
   d.table({.header = {}, .rows = std::move(rows), .flush_right = std::move(flush_right)});
-  return to_text(d, {.width = width, .fits_tables = true});
+  return to_text(d, {.width = width});
 }
 
-// "word" n times with blanks between: 5 n - 1 characters.
+// Returns "word" n times with blanks between: 5 n - 1 characters.
 std::string words_of(int n) {
   std::string out = "word";
   for (int i = 1; i < n; ++i) out += " word";
   return out;
 }
 
-// Columns of 19 and 39, each with a blank on either side and one before: 63. In 50 the wide one has
-// 26, five words.
+// Columns of 19 and 39, each with a blank on either side and one before: 63. In 50 columns the wide
+// one gets 26, five words.
 TEST(Document, the_widest_column_is_narrowed_first) {
   const std::string narrow = words_of(4), wide = words_of(8);
   EXPECT_EQ(table_text({{narrow, wide}}, {}, 50),
@@ -308,13 +305,40 @@ TEST(Document, numbers_are_not_broken) {
   const std::string number = words_of(8), text = words_of(4);
   EXPECT_EQ(table_text({{number, text}}, {true, false}, 58),
             "  " + number + "  " + words_of(3) + "\n" + std::string(43, ' ') + "word\n");
-  EXPECT_EQ(table_text({{number, text}}, {true, true}, 20), "  " + number + "  " + text + "\n");
+  EXPECT_EQ(table_text({{number, text}}, {true, true}, 70), "  " + number + "  " + text + "\n");
 }
 
 // Fourteen are the least of a column: two words.
 TEST(Document, columns_keep_a_minimum_width) {
   EXPECT_EQ(table_text({{words_of(4), words_of(4)}}, {}, 10),
-            "  word word word  word word word\n  word            word\n");
+            "  word    word\n  word    word\n  word    word\n  word    word\n");
+}
+
+TEST(Document, a_table_of_numbers_wraps_rather_than_overflow) {
+  const std::string number = words_of(8);
+  for (const std::string_view line :
+       split(table_text({{number, number}}, {true, true}, 50), '\n')) {
+    EXPECT_LE(characters(line), 50U) << line;
+  }
+}
+
+TEST(Document, a_word_longer_than_its_column_is_cut) {
+  EXPECT_EQ(table_text({{std::string(30, 'x'), "y"}}, {}, 30),
+            "  " + std::string(24, 'x') + "  y\n  " + std::string(6, 'x') + "\n");
+}
+
+TEST(Document, long_headings_and_formulas_are_folded) {
+  Document d;
+  d.heading(2, words_of(12));
+  d.verbatim(words_of(12));
+  EXPECT_THAT(set_lines(d, {.width = 40}),
+              ElementsAre(words_of(8), words_of(4), std::string(39, '-'), "    " + words_of(7),
+                          "      " + words_of(5)));
+}
+
+TEST(Document, folded_text_keeps_its_indentation_and_short_lines) {
+  EXPECT_EQ(folded("short\n  " + words_of(5) + "\n", 20),
+            "short\n  word word word\n    word word\n");
 }
 
 TEST(Document, cells_that_fit_are_not_wrapped) {

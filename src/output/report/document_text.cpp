@@ -7,7 +7,7 @@
 namespace orrery::report {
 namespace {
 
-// Columns a text takes on a terminal: code points, not bytes.
+// Returns the columns that a text takes on a terminal: code points, not bytes.
 std::size_t width(std::string_view s) {
   return static_cast<std::size_t>(std::ranges::count_if(
       s, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -18,7 +18,7 @@ std::string padded(const std::string& s, std::size_t to, bool flush_right) {
   return flush_right ? blanks + s : s + blanks;
 }
 
-// The words of a text in lines of at most `most` columns; a longer word stands alone.
+// Breaks a text into lines of at most `most` columns; a longer word gets a line of its own.
 std::vector<std::string> lines_of(std::string_view text, std::size_t most) {
   std::vector<std::string> lines(1);
   for (const std::string_view word : split(text, ' ')) {
@@ -44,8 +44,29 @@ const char* code_of(Tone tone) {
   return "";
 }
 
-// A column is never made narrower than this: a word or two must fit.
+// Narrowest column of a table: a word or two must fit.
 constexpr std::size_t kNarrowest = 14;
+// Narrowest column of a table that would not fit otherwise: a number must fit.
+constexpr std::size_t kNarrowestOfAll = 6;
+
+// Breaks a cell into lines of at most `most` columns; a longer word is cut, so that the columns
+// after it stay aligned.
+std::vector<std::string> cell_lines(std::string_view text, std::size_t most) {
+  std::vector<std::string> cut;
+  for (std::string line : lines_of(text, most)) {
+    while (width(line) > most) {
+      std::size_t bytes = 0;
+      for (std::size_t columns = 0; columns < most; ++columns) {
+        do ++bytes;
+        while (bytes < line.size() && (static_cast<unsigned char>(line[bytes]) & 0xc0) == 0x80);
+      }
+      cut.push_back(line.substr(0, bytes));
+      line.erase(0, bytes);
+    }
+    cut.push_back(std::move(line));
+  }
+  return cut;
+}
 
 struct TextRenderer {
   const TextStyle& style;
@@ -65,10 +86,13 @@ struct TextRenderer {
 
   void operator()(const Heading& h) {
     if (!out.empty()) out += '\n';
-    const std::string text = printable(h.text);
     const std::string tone = code_of(h.tone);
-    out += coloured(text, h.level <= 2 ? (tone.empty() ? "1" : "1;" + tone) : tone) + '\n';
-    if (h.level <= 2) out += std::string(width(text), h.level == 1 ? '=' : '-') + '\n';
+    std::size_t widest = 0;
+    for (const std::string& line : lines_of(printable(h.text), style.width)) {
+      out += coloured(line, h.level <= 2 ? (tone.empty() ? "1" : "1;" + tone) : tone) + '\n';
+      widest = std::max(widest, width(line));
+    }
+    if (h.level <= 2) out += std::string(widest, h.level == 1 ? '=' : '-') + '\n';
   }
   void operator()(const Paragraph& p) { wrapped(p.text, "", ""); }
   void operator()(const Bullets& b) {
@@ -83,7 +107,9 @@ struct TextRenderer {
     (*this)(table);
   }
   void operator()(const Verbatim& v) {
-    for (const std::string_view line : split(v.text, '\n')) out += "    " + printable(line) + '\n';
+    for (const std::string_view line : split(v.text, '\n')) {
+      out += folded("    " + printable(line), style.width) + '\n';
+    }
   }
   void operator()(const Table& raw) {
     Table t = raw;
@@ -98,8 +124,8 @@ struct TextRenderer {
     }
   }
 
-  // As wide as the widest cell; where that is too wide together, the widest that is set flush left
-  // gives way.
+  // Returns the widths of the columns: each as wide as its widest cell. If the table is too wide,
+  // the widest column that is aligned to the left is narrowed; if that is not enough, any column.
   std::vector<std::size_t> widths_of(const Table& t) const {
     std::vector<std::size_t> widths;
     const auto measure = [&](const std::vector<std::string>& row) {
@@ -110,16 +136,21 @@ struct TextRenderer {
     for (const auto& row : t.rows) measure(row);
     std::size_t total = 1;
     for (const std::size_t w : widths) total += w + 2;
-    while (style.fits_tables && total > style.width) {
-      std::size_t widest = widths.size();
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        const bool is_left = i >= t.flush_right.size() || !t.flush_right[i];
-        if (is_left && (widest == widths.size() || widths[i] >= widths[widest])) widest = i;
+    const auto narrow = [&](bool only_left, std::size_t least) {
+      while (total > style.width) {
+        std::size_t widest = widths.size();
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+          const bool is_left = i >= t.flush_right.size() || !t.flush_right[i];
+          if (only_left && !is_left) continue;
+          if (widest == widths.size() || widths[i] >= widths[widest]) widest = i;
+        }
+        if (widest == widths.size() || widths[widest] <= least) return;
+        --widths[widest];
+        --total;
       }
-      if (widest == widths.size() || widths[widest] <= kNarrowest) break;
-      --widths[widest];
-      --total;
-    }
+    };
+    narrow(true, kNarrowest);
+    narrow(false, kNarrowestOfAll);
     return widths;
   }
 
@@ -129,7 +160,7 @@ struct TextRenderer {
     std::size_t height = 1;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool fits = width(row[i]) <= widths[i];
-      cells.push_back(fits ? std::vector<std::string>{row[i]} : lines_of(row[i], widths[i]));
+      cells.push_back(fits ? std::vector<std::string>{row[i]} : cell_lines(row[i], widths[i]));
       height = std::max(height, cells.back().size());
     }
     for (std::size_t k = 0; k < height; ++k) {
@@ -145,6 +176,26 @@ struct TextRenderer {
 };
 
 }  // namespace
+
+std::string folded(std::string_view text, std::size_t most) {
+  std::string out;
+  bool is_first = true;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!is_first) out += '\n';
+    is_first = false;
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (width(line) <= most || indent + kNarrowest > most) {
+      out += line;
+      continue;
+    }
+    const std::string deeper(indent + 2, ' ');
+    const std::vector<std::string> lines = lines_of(line.substr(indent), most - indent - 2);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      out += (i == 0 ? std::string(indent, ' ') : '\n' + deeper) + lines[i];
+    }
+  }
+  return out;
+}
 
 std::string to_text(const Document& d, const TextStyle& style) {
   TextRenderer r{style};

@@ -3,7 +3,7 @@
 
 namespace orrery::report {
 
-// The numbers behind `attribute="` of every `<element`, in their order.
+// Returns the numbers after `attribute="` in every `<element`, in order.
 inline std::vector<double> drawn(const std::string& svg, const std::string& element,
                                  const std::string& attribute) {
   std::vector<double> all;

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/csv.h"
 #include "core/base/json_writer.h"
+#include "core/base/text.h"
 #include "model/design_text/profiles.h"
 #include "output/report/figure_json.h"
 
@@ -24,7 +26,13 @@ void add_in_full(Document& d, const PlacedFigure& p) {
   for (const figures::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
   if (!t.rows.empty()) d.table(std::move(t));
   if (!f.estimate.reference.empty()) d.paragraph("Reference: " + f.estimate.reference);
-  if (!p.section->limit.empty()) d.paragraph("What binds here: " + p.section->limit);
+  if (!p.section->limit.empty()) d.paragraph("Bottleneck: " + p.section->limit);
+}
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
 }
 
 std::vector<design_text::ProfileField> fields_of(const catalog::StorageProfile& profile,
@@ -39,24 +47,47 @@ Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowl
   if (!table) return std::unexpected(table.error());
   std::vector<GlossaryEntry> out;
   for (const CsvRow& row : table->rows()) {
-    out.push_back({std::string(table->text(row, "word")),
-                   std::string(table->text(row, "stands_for")),
-                   std::string(table->text(row, "meaning"))});
+    GlossaryEntry& entry = out.emplace_back();
+    entry.word = table->text(row, "word");
+    entry.stands_for = table->text(row, "stands_for");
+    entry.meaning = table->text(row, "meaning");
+    for (const std::string_view word : split(table->text(row, "avoid"), ';')) {
+      if (!trimmed(word).empty()) entry.avoided.emplace_back(trimmed(word));
+    }
   }
   return out;
+}
+
+bool GlossaryEntry::is_named(std::string_view wanted) const {
+  const std::string name = lowered(wanted);
+  return lowered(word) == name ||
+         std::ranges::any_of(avoided, [&](const std::string& w) { return lowered(w) == name; });
+}
+
+std::string definition_of(const GlossaryEntry& entry) {
+  std::string text = entry.stands_for.empty()
+                         ? entry.meaning
+                         : fmt::format("{}: {}", entry.stands_for, entry.meaning);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  if (!entry.avoided.empty()) {
+    text += fmt::format(". We write \"{}\", not: {}", entry.word, list_of(entry.avoided));
+  }
+  return text + '.';
 }
 
 Document document_of(std::span<const GlossaryEntry> entries) {
   Document d;
   d.heading(1, "Glossary");
   d.paragraph(
-      "The short words of the design file, the reports, the JSON and the code, which mean "
-      "the same in all of them.");
+      "The terms that the design file, the reports, the JSON and the console share. Each has the "
+      "same meaning everywhere. A command such as `orrery explain talk` also finds a term by a "
+      "word that we avoid.");
   std::vector<std::string> items;
   for (const GlossaryEntry& e : entries) {
     items.push_back(e.stands_for.empty()
                         ? fmt::format("{}: {}", e.word, e.meaning)
                         : fmt::format("{} ({}): {}", e.word, e.stands_for, e.meaning));
+    if (!e.avoided.empty()) items.back() += ". Not: " + list_of(e.avoided);
   }
   d.bullets(std::move(items));
   return d;
@@ -109,8 +140,8 @@ Document document_of(const catalog::StorageProfile& profile, const catalog::Cata
   }
   d.table({.header = {"field", "value"}, .rows = std::move(rows), .flush_right = {}});
   d.paragraph(
-      fmt::format("In a design: storage: [{{ profile: {} }}]. What the entry writes itself "
-                  "stands above it. Source: {}",
+      fmt::format("Use it in a design with storage: [{{ profile: {} }}]. Fields that the entry "
+                  "itself sets override the profile. Source: {}",
                   profile.id, profile.provenance.reference));
   return d;
 }

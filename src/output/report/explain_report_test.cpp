@@ -39,6 +39,11 @@ TEST(ExplainReport, abbreviations_are_unique) {
     EXPECT_TRUE(words.insert(e.word).second) << e.word << " twice";
     EXPECT_FALSE(e.meaning.empty()) << e.word;
   }
+  for (const GlossaryEntry& e : *entries) {
+    for (const std::string& w : e.avoided) {
+      EXPECT_TRUE(words.insert(w).second) << w << " means " << e.word << " and something else";
+    }
+  }
   for (const char* word :
        {"tp", "pp", "dp", "ep", "cp", "vp", "mbs", "nic", "mtbf", "MFU", "PUE"}) {
     EXPECT_TRUE(words.contains(word)) << word;
@@ -60,8 +65,8 @@ TEST(ExplainReport, figures_are_found_by_id_layer_or_both) {
 }
 
 TEST(ExplainReport, json_of_rules_and_glossary) {
-  const std::vector<GlossaryEntry> words = {{"tp", "tensor parallelism", "split"},
-                                            {"rail", "", "switches"}};
+  const std::vector<GlossaryEntry> words = {{"tp", "tensor parallelism", "split", {}},
+                                            {"rail", "", "switches", {}}};
   const std::vector<rules::Rule> rules = {
       {"a.b", figures::Layer::storage, Severity::warning, "must hold", "a book", nullptr},
       {"c.d", figures::Layer::cost, Severity::error, "also", "a page", nullptr}};
@@ -107,7 +112,7 @@ TEST(ExplainReport, json_of_a_figure_has_section_and_interval) {
   EXPECT_EQ(j["figures"][0]["figure"]["mfu_ratio"]["low"], 0.2);
 }
 
-// Suggestions: every name once, whatever shares it.
+// Suggestions contain every name once, even if several figures share it.
 TEST(ExplainReport, suggested_names_are_unique) {
   verdict::Verdict v = example_verdict();
   v.sections.push_back(v.sections[0]);

@@ -27,7 +27,7 @@ void write_figure(JsonWriter& w, const figures::Number& f) {
 
 void write_figure(JsonWriter& w, const figures::Figure& f) { write_figure(w, number_of(f)); }
 
-// Schema 1 called the draw at nameplate by the id that is now of the highest draw of a run.
+// Schema 1 gave the draw at nameplate the id that now means the highest draw of a run.
 void write_console_figure(JsonWriter& w, const figures::Figure& f) {
   figures::Number n = number_of(f);
   if (f.kind == figures::FigureId::draw_nameplate) n.id = id_text(figures::FigureId::draw_peak);

@@ -10,18 +10,18 @@
 
 namespace orrery::report {
 
-// Key and object: "step_time_s": {"label": ..., "value": ..., "low": ...}.
+// Writes a key and an object: "step_time_s": {"label": ..., "value": ..., "low": ...}.
 void write_figure(JsonWriter& w, const figures::Number& n);
 void write_figure(JsonWriter& w, const figures::Figure& f);
-// As the console reads it: under the key that it had in schema 1.
+// Writes the same for the console, under the key of schema 1.
 void write_console_figure(JsonWriter& w, const figures::Figure& f);
-// `figures` of the contract: one object per figure, flat, with layer, section and id.
+// Writes `figures` of the contract: one object per figure, flat, with layer, section and id.
 void write_figure_list(JsonWriter& w, const std::vector<figures::Section>& sections);
-// "met", "missed" or "not known".
+// Returns "met", "missed" or "not known".
 std::string_view outcome_word(const figures::GoalOutcome& goal);
-// Value, bound and interval of a goal; null if nothing gives them.
+// Writes value, bound and interval of a goal; null if nothing gives them.
 void write_goal_numbers(JsonWriter& w, const figures::GoalOutcome& goal);
-// "s", "bytes_per_s"; "count" where the key has no suffix.
+// Returns "s" or "bytes_per_s"; "count" if the key has no suffix.
 std::string_view unit_name(figures::Unit unit);
 
 }  // namespace orrery::report

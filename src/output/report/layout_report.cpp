@@ -2,6 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "model/figures/unit.h"
+
 namespace orrery::report {
 namespace {
 
@@ -20,25 +26,47 @@ void write_found(JsonWriter& w, const search::FoundLayouts& o) {
   w.end_array().end_object();
 }
 
+std::string misfit_text(const search::FoundLayouts& o, const std::optional<LayoutMisfit>& misfit) {
+  if (o.found.counts.too_large == 0) {
+    return fmt::format("No layout divides the model and the batch evenly over {} accelerators.",
+                       o.gpus);
+  }
+  if (!misfit) return "No layout fits in memory.";
+  std::string text = fmt::format(
+      "No layout fits in memory: the smallest needs {} per accelerator, and {} are usable.",
+      brief(misfit->needed), brief(misfit->usable));
+  if (misfit->gpus > 0) text += fmt::format(" A layout fits on {} accelerators.", misfit->gpus);
+  return text;
+}
+
 }  // namespace
 
-std::string text_of(const search::FoundLayouts& o) {
+Document document_of(const search::FoundLayouts& o, const std::optional<LayoutMisfit>& misfit) {
   const training::SearchCounts& c = o.found.counts;
-  std::string out = fmt::format(
-      "{} GPUs: {} candidates; {} do not divide, {} do not fit, {} bounded away, {} evaluated{}\n",
-      o.gpus, c.candidates, c.refused, c.too_large, c.bounded, c.evaluated,
-      o.whole ? "" : " (interrupted: the best so far)");
-  if (o.described.empty()) return out + "nothing fits\n";
-  out += fmt::format("{:>4} {:<64} {:>9} {:>12} {:>6} {:>9}\n", "", "layout", "step",
-                     "tokens/s/GPU", "MFU", "memory");
+  Document d;
+  d.paragraph(fmt::format(
+      "{} GPUs: {} candidates; {} do not divide evenly, {} do not fit in memory, {} cannot be "
+      "faster than the best, {} evaluated{}",
+      o.gpus, grouped(c.candidates), grouped(c.refused), grouped(c.too_large), grouped(c.bounded),
+      grouped(c.evaluated), o.whole ? "" : " (interrupted: the best found so far)"));
+  if (o.described.empty()) {
+    d.paragraph(misfit_text(o, misfit));
+    return d;
+  }
+  Table t{
+      .header = {"", "layout", "step", "tokens/s/GPU", "MFU", "memory", "slower than the first"},
+      .rows = {},
+      .flush_right = {true, false, true, true, true, true, false}};
   for (std::size_t i = 0; i < o.described.size(); ++i) {
     const jobs::TrainingPrediction& p = o.described[i];
-    out += fmt::format("{:>4} {:<64} {:>8.3f}s {:>12.1f} {:>5.1f}% {:>6.1f}GiB", i + 1,
-                       to_text(p.layout), p.step.seconds, p.tokens_per_s_per_gpu.value, 100 * p.mfu,
-                       p.memory.peak / gib(1));
-    out += i == 0 ? "\n" : "  " + why_slower(o.found.best[0], o.found.best[i]) + "\n";
+    t.rows.push_back({std::to_string(i + 1), to_text(p.layout), brief(seconds(p.step.seconds)),
+                      grouped(std::llround(p.tokens_per_s_per_gpu.value)),
+                      show(p.mfu, figures::Unit::ratio),
+                      fmt::format("{:.1f} GiB", p.memory.peak / gib(1)),
+                      i == 0 ? "" : why_slower(o.found.best[0], o.found.best[i])});
   }
-  return out;
+  d.table(std::move(t));
+  return d;
 }
 
 void write_search_row(JsonWriter& w, const search::FoundLayouts& o, std::size_t row) {

@@ -6,13 +6,14 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace orrery::report {
 namespace {
 
-std::string number_or_unknown(double v) { return v > 0 ? significant(v, 3) : "not known"; }
+std::string number_or_unknown(double v) { return v > 0 ? count_to_brief(v) : "not known"; }
 
-// "h200-sxm, mi325x": the rows that the intervals do not tell from this one.
+// Returns the rows that are statistically tied with this one: "h200-sxm, mi325x".
 std::string undecided_from(const search::Ranking& r, std::size_t row) {
   std::string text;
   for (const search::RankPair& p : r.pairs) {
@@ -29,7 +30,7 @@ Document document_of(const search::Ranking& r, const std::string& title) {
   Document d;
   d.heading(1, title);
   Table t{.header = {"accelerator", "format", "devices", "tokens/s each", "interval", "per W",
-                     "per rack", "per USD", "not told apart from"},
+                     "per rack", "per USD", "tied with"},
           .rows = {},
           .flush_right = {false, false, true, true, true, true, true, true, false}};
   for (std::size_t i = 0; i < r.rows.size(); ++i) {
@@ -40,16 +41,17 @@ Document document_of(const search::Ranking& r, const std::string& title) {
     }
     const Estimate& e = row.tokens_per_s;
     t.rows.push_back({row.accelerator->id, std::string(to_text(row.format)),
-                      std::to_string(row.devices), significant(e.value, 4),
-                      fmt::format("{} .. {}", significant(e.low, 3), significant(e.high, 3)),
+                      std::to_string(row.devices), count_to_brief(e.value),
+                      fmt::format("{} .. {}", count_to_brief(e.low), count_to_brief(e.high)),
                       number_or_unknown(row.per_watt), number_or_unknown(row.per_rack),
                       number_or_unknown(row.per_usd), undecided_from(r, i)});
   }
   d.table(std::move(t));
   const auto decided = std::ranges::count(r.pairs, true, &search::RankPair::decided);
   d.paragraph(fmt::format(
-      "{} of {} pairs are decided at 80 %. Watts are the node's nameplate, dollars the median list "
-      "price of an hour; a row without a price is not rented in the table.",
+      "{} of {} pairs are decided at 80 %. Tied means statistically tied: the intervals do not "
+      "decide which is faster. Watts are the node's nameplate power; dollars are the median list "
+      "price per hour.",
       decided, r.pairs.size()));
   return d;
 }

@@ -1,4 +1,4 @@
-// A ranking of accelerators for people and as JSON.
+// A ranking of accelerators as a document and as JSON.
 #pragma once
 
 #include <string>

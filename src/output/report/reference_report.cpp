@@ -19,7 +19,7 @@ std::string said_text(figures::Said said) {
 
 void add_kinds(Document& d, figures::Layer layer) {
   d.heading(2, to_text(layer));
-  Table t{.header = {"figure", "label", "unit", "better", "said by", "meaning"},
+  Table t{.header = {"figure", "label", "unit", "better", "given by", "meaning"},
           .rows = {},
           .flush_right = {}};
   for (const FigureKind& k : figures::kFigureKinds) {
@@ -46,11 +46,11 @@ std::string pick_text(figures::Pick pick) {
 }
 
 void add_goals(Document& d) {
-  d.heading(2, "What goals ask for");
+  d.heading(2, "Words that goals use");
   d.paragraph(
-      "A word of a goal asks one question. A run leaves a goal to the review if only the review "
-      "says its figure.");
-  Table t{.header = {"goal", "figure", "of several"}, .rows = {}, .flush_right = {}};
+      "Each word of a goal means one figure. A run leaves a goal to the review if only the "
+      "review gives its figure.");
+  Table t{.header = {"goal", "figure", "if there are several"}, .rows = {}, .flush_right = {}};
   for (const figures::GoalSource& g : figures::goal_sources()) {
     std::string names;
     for (const figures::FigureId id : g.ids) {
@@ -67,10 +67,9 @@ Document figure_reference() {
   Document d;
   d.heading(1, "Figures");
   d.paragraph(
-      "Every figure that a review or a simulated run can say, by layer. A figure that both say "
-      "means "
-      "the same in both. In JSON the unit ends the key or stands beside the id; three dots stand "
-      "for what the figure is of, as in `rack_power_dgx`.");
+      "Every figure that a review or a simulated run can give, by layer. A figure that both give "
+      "means the same in both. In JSON the key ends with the unit, or the unit is given beside the "
+      "id. Three dots are replaced by the subject of the figure, as in `rack_power_dgx`.");
   for (int i = 0; i < figures::kLayerCount; ++i) add_kinds(d, static_cast<figures::Layer>(i));
   add_goals(d);
   return d;
@@ -80,7 +79,7 @@ Document document_of(const FigureKind& kind) {
   Document d;
   d.heading(2, fmt::format("The figure {}", kind.word));
   d.paragraph(fmt::format("{}: {}", kind.label, kind.definition));
-  d.paragraph(fmt::format("Layer {}, unit {}, better: {}, said by {}.", to_text(kind.layer),
+  d.paragraph(fmt::format("Layer {}, unit {}, better: {}, given by {}.", to_text(kind.layer),
                           unit_name(kind.unit), word_of(kind.better), said_text(kind.said)));
   return d;
 }
@@ -103,11 +102,9 @@ Document document_of(std::span<const figures::Assumption> assumptions) {
   Document d;
   d.heading(1, "Assumptions");
   d.paragraph(
-      "Numbers with a unit, shares and factors that the model, the review, the run and the emitted "
-      "files take for granted. The source says how each is known: measured, fitted, vendor, "
-      "published, practice or assumed. A range is what is plausible; none is given where nobody "
-      "has "
-      "looked.");
+      "Quantities, shares and factors that the model, the review, the run and the emitted files "
+      "assume. The source says how each is known: measured, fitted, vendor, published, practice or "
+      "assumed. The range is what is plausible; it is empty if it was not examined.");
   Table t{
       .header = {"assumption", "value", "range", "source", "name"}, .rows = {}, .flush_right = {}};
   for (const figures::Assumption& a : assumptions) {
@@ -115,6 +112,25 @@ Document document_of(std::span<const figures::Assumption> assumptions) {
         a.low == a.high ? "" : fmt::format("{} .. {}", show(a.low, a.unit), show(a.high, a.unit));
     t.rows.push_back({std::string(a.what), show(a.value, a.unit, 4), range, std::string(a.source),
                       quoted(a.name)});
+  }
+  d.table(std::move(t));
+  return d;
+}
+
+Document assumption_reference() {
+  Document d = document_of(std::span(figures::kAssumptions));
+  d.heading(2, "Half-widths of figures");
+  d.paragraph(
+      "How far a figure may be off if its inputs bring no interval, as shares of its value; and, "
+      "for latencies of a service, how many times the service's own half-width.");
+  Table t{.header = {"figure", "below", "above", "source"}, .rows = {}, .flush_right = {}};
+  for (const figures::HalfWidth& w : figures::kHalfWidths) {
+    t.rows.push_back({quoted(kind_of(w.id).word), show(w.below, figures::Unit::ratio),
+                      show(w.above, figures::Unit::ratio), std::string(w.source)});
+  }
+  for (const figures::Widened& w : figures::kWidened) {
+    const std::string times = show(w.times, figures::Unit::factor);
+    t.rows.push_back({quoted(kind_of(w.id).word), times, times, std::string(w.source)});
   }
   d.table(std::move(t));
   return d;

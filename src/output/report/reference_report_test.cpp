@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "model/figures/goals.h"
 #include "output/report/page_fixture.h"
@@ -30,7 +31,7 @@ TEST(ReferenceReport, the_page_of_figures_is_current) {
 
 TEST(ReferenceReport, the_page_of_assumptions_is_current) {
   expect_current("docs/reference/assumptions.md",
-                 to_markdown(document_of(std::span(figures::kAssumptions))));
+                 to_markdown(assumption_reference()));
 }
 
 // Every assumption has a source.
@@ -44,6 +45,18 @@ TEST(ReferenceReport, every_assumption_has_a_source_and_a_range) {
     EXPECT_GE(a.high, a.value * (1 - 1e-12)) << a.name;
     EXPECT_FALSE(a.what.empty()) << a.name;
   }
+}
+
+TEST(ReferenceReport, every_half_width_has_a_source_and_one_row) {
+  std::set<figures::FigureId> met;
+  const auto look = [&](figures::FigureId id, std::string_view source) {
+    EXPECT_TRUE(met.insert(id).second) << kind_of(id).word;
+    EXPECT_THAT(std::string(source.substr(0, source.find(':'))),
+                testing::AnyOf("measured", "fitted", "vendor", "published", "practice", "assumed"))
+        << kind_of(id).word;
+  };
+  for (const figures::HalfWidth& w : figures::kHalfWidths) look(w.id, w.source);
+  for (const figures::Widened& w : figures::kWidened) look(w.id, w.source);
 }
 
 TEST(ReferenceReport, every_figure_and_goal_is_on_the_page) {

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "output/report/figure_json.h"
+#include "output/report/readable.h"
 
 namespace orrery::report {
 namespace {
@@ -19,7 +20,7 @@ struct ChangedFigure {
   const figures::Figure* after = nullptr;
 
   double change() const { return after->estimate.value - before->estimate.value; }
-  // Each value lies in the other's interval.
+  // Returns true if each value is within the other's interval.
   bool is_within() const {
     const Estimate& a = before->estimate;
     const Estimate& b = after->estimate;
@@ -59,7 +60,8 @@ struct CauseChange {
   double after = 0;
 };
 
-// What each cause takes more or less of the job's wall time; they add up to the change of goodput.
+// Returns how much more or less of the job's wall time each cause takes; the changes add up to the
+// change of goodput.
 std::vector<CauseChange> causes_of(const run::Waterfall& before, const run::Waterfall& after) {
   std::vector<CauseChange> changes;
   for (const Word<cluster::Cause>& w : words_of(cluster::Cause{}).rows()) {
@@ -80,14 +82,14 @@ const run::Waterfall* waterfall_of(const run::Run& run, const std::string& job) 
 void add_causes(Document& d, const run::Waterfall& before, const run::Waterfall& after) {
   const double was = share_in(before, cluster::Cause::productive);
   const double is = share_in(after, cluster::Cause::productive);
-  d.heading(2, fmt::format("Goodput of {}: {} -> {}", before.job,
-                           show(was, figures::Unit::ratio, 4), show(is, figures::Unit::ratio, 4)));
-  Table t{.header = {"cause", "before", "after", "gives goodput"},
+  d.heading(2, fmt::format("Goodput of {}: {} -> {}", before.job, show(was, figures::Unit::ratio),
+                           show(is, figures::Unit::ratio)));
+  Table t{.header = {"cause", "before", "after", "change of goodput"},
           .flush_right = {false, true, true, true}};
   for (const CauseChange& c : causes_of(before, after)) {
-    t.rows.push_back({std::string(word_of(c.cause)), show(c.before, figures::Unit::ratio),
-                      show(c.after, figures::Unit::ratio),
-                      fmt::format("{:+.3f} points", 100 * (c.before - c.after))});
+    t.rows.push_back({std::string(word_of(c.cause)), readable(c.before, figures::Unit::ratio),
+                      readable(c.after, figures::Unit::ratio),
+                      fmt::format("{:+.2f} points", 100 * (c.before - c.after))});
   }
   if (!t.rows.empty()) d.table(std::move(t));
 }
@@ -102,13 +104,12 @@ Document document_of(const run::Run& before, const run::Run& after) {
   for (const run::Waterfall& w : before.waterfalls) {
     if (const run::Waterfall* other = waterfall_of(after, w.job)) add_causes(d, w, *other);
   }
-  d.heading(2, "Figures that moved");
+  d.heading(2, "Figures that changed");
   Table t{.header = {"layer", "of", "figure", "before", "after", ""},
           .flush_right = {false, false, false, true, true, false}};
   for (const ChangedFigure& c : changes_of(before, after)) {
     t.rows.push_back({to_text(c.section->layer), c.section->name, c.before->title(),
-                      show(c.before->estimate.value, c.before->unit()),
-                      show(c.after->estimate.value, c.after->unit()),
+                      readable(*c.before), readable(*c.after),
                       c.is_within() ? "within both intervals" : ""});
   }
   if (t.rows.empty()) {

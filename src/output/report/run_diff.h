@@ -1,8 +1,8 @@
-// Two runs side by side: what each figure became, and which cause moved a job's goodput.
+// Two runs side by side: how each figure changed, and which cause changed a job's goodput.
 //
-// Both runs have the same seed, and every host its own random stream, so that the same faults
-// strike both where the design leaves them alone: a difference is then the design's, not chance.
-// A change smaller than the intervals of both is marked as within them.
+// Both runs have the same seed, and every host has its own random stream. The same faults therefore
+// occur in both unless the change of the design affects them, so a difference comes from the design
+// and not from chance. A change smaller than the intervals of both is marked as within them.
 #pragma once
 
 #include <string>

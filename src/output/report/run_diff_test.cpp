@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-// The same design with half of the lost work gone to saving, and goodput as before but for a hair.
+// Returns the same design with half of the lost work moved to saving, and goodput almost unchanged.
 run::Run other_run() {
   run::Run run = example_run();
   run.design = "hall 2";
@@ -79,7 +79,7 @@ TEST(RunDiff, json_of_two_runs) {
                  "before": 7, "after": 9, "within_intervals": false}]})"));
 }
 
-// At its bounds a value is within.
+// A value at the end of an interval is within it.
 TEST(RunDiff, intervals_include_their_ends) {
   const auto within = [](double value, double low, double high) {
     run::Run after = stopped_run();
@@ -94,7 +94,7 @@ TEST(RunDiff, intervals_include_their_ends) {
   EXPECT_FALSE(within(5, 4, 6.99));
 }
 
-// Each value must lie in the other's interval, ends included.
+// Each value must be within the other's interval, ends included.
 TEST(RunDiff, within_both_intervals_is_symmetric) {
   const auto within = [](double low, double high, double value) {
     const run::Run before = run_with({run_figure(figures::FigureId::preemptions, 5, 4, 6)}, 0.5);

@@ -1,4 +1,4 @@
-// For tests of the reports of runs: a run whose every number differs.
+// For tests of the reports of runs: a run in which every number differs.
 #pragma once
 
 #include <nlohmann/json.hpp>

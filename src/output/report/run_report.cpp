@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/base/csv.h"
@@ -10,12 +11,15 @@
 #include "core/base/units.h"
 #include "output/report/agreement.h"
 #include "output/report/figure_json.h"
+#include "output/report/readable.h"
 
 namespace orrery::report {
 namespace {
 
 std::string outcome_text(const figures::GoalOutcome& g) {
-  return !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
+  return !g.met     ? "missed"
+         : g.likely ? "met"
+                    : "met on average; may be missed within the 80 % interval";
 }
 
 void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review) {
@@ -23,18 +27,18 @@ void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review)
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
   const auto add = [&t](const figures::GoalOutcome& g, const char* by) {
-    t.rows.push_back({g.text, outcome_text(g) + by, show(g.actual.value, g.unit),
-                      show_interval(g.actual, g.unit)});
+    t.rows.push_back({g.text, outcome_text(g) + by, readable(g.actual.value, g.unit),
+                      readable_interval(g.actual, g.unit)});
   };
   if (review == nullptr) {
     for (const figures::GoalOutcome& g : run.goals) add(g, "");
     for (const std::string& text : run.goals_left_to_plan) {
-      t.rows.push_back({text, "`orrery plan` says", "", ""});
+      t.rows.push_back({text, "`orrery plan` answers this", "", ""});
     }
   } else {
     for (const JudgedGoal& j : goals_of(run, *review)) {
       if (j.outcome->known) {
-        add(*j.outcome, j.by_run ? "" : ", says the review");
+        add(*j.outcome, j.by_run ? "" : " (by the review)");
       } else {
         t.rows.push_back({j.outcome->text, "not known", "", ""});
       }
@@ -43,33 +47,54 @@ void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review)
   d.table(std::move(t));
 }
 
-// Where a run and the review of one design are further apart than their intervals allow.
+// Adds the figures in which a run and the review of the same design differ by more than their
+// intervals allow.
 void add_differences(Document& d, const run::Run& run, const verdict::Verdict& review) {
   const std::vector<Difference> all = differences(review, run);
   if (all.empty()) return;
-  d.heading(2, "Where run and review differ");
+  d.heading(2, "Where the run and the review differ");
   Table t{.header = {"figure", "of", "review", "run", "because"},
           .flush_right = {false, false, true, true, false}};
   for (const Difference& f : all) {
-    t.rows.push_back({f.run->title(), f.section->name, show(f.plan->estimate.value, f.run->unit()),
-                      show(f.run->estimate.value, f.run->unit()),
+    t.rows.push_back({f.run->title(), f.section->name, readable(*f.plan), readable(*f.run),
                       f.because.empty() ? "not known" : std::string(f.because)});
   }
   d.table(std::move(t));
 }
 
-void add_waterfall(Document& d, const run::Waterfall& w) {
+const figures::Figure* share_figure(const run::Run& run, const std::string& job,
+                                    std::string_view cause) {
+  for (const figures::Section& s : run.sections) {
+    if (s.name != job) continue;
+    for (const figures::Figure& f : s.figures) {
+      if (f.kind == figures::FigureId::time_share && f.of == cause) return &f;
+    }
+  }
+  return nullptr;
+}
+
+// Adds where a job's time went. Causes too small to write out share a row.
+void add_waterfall(Document& d, const run::Run& run, const run::Waterfall& w) {
   d.heading(2, fmt::format("Where the time of {} went", w.job));
-  Table t{.header = {"", "share of its wall time", "left after it"},
-          .flush_right = {false, true, true}};
+  Table t{.header = {"", "share of wall time", "80 % interval", "left"},
+          .flush_right = {false, true, true, true}};
   double left = 1;
+  double small = 0;
+  const auto percent = [](double share) { return readable(share, figures::Unit::ratio); };
   for (const run::WaterfallStep& s : w.steps) {
     if (s.cause == cluster::Cause::productive) continue;
+    if (percent(s.share).starts_with("under")) {
+      small += s.share;
+      continue;
+    }
     left -= s.share;
-    t.rows.push_back({std::string(word_of(s.cause)), show(s.share, figures::Unit::ratio),
-                      show(left, figures::Unit::ratio, 4)});
+    const figures::Figure* f = share_figure(run, w.job, word_of(s.cause));
+    t.rows.push_back({std::string(word_of(s.cause)), percent(s.share),
+                      f != nullptr ? readable_interval(*f) : "", percent(left)});
   }
-  t.rows.push_back({"productive", "", show(left, figures::Unit::ratio, 4)});
+  left -= small;
+  if (small > 0) t.rows.push_back({"other causes", percent(small), "", percent(left)});
+  t.rows.push_back({"productive", "", "", percent(left)});
   d.table(std::move(t));
 }
 
@@ -81,7 +106,7 @@ void add_book(Document& d, const run::Run& run) {
   for (const Word<cluster::Share>& w : words_of(cluster::Share{}).rows()) {
     const std::int64_t s = run.gpu_seconds[static_cast<std::size_t>(w.value)];
     const double share = all > 0 ? static_cast<double>(s) / static_cast<double>(all) : 0;
-    t.rows.push_back({std::string(w.word), grouped(s), show(share, figures::Unit::ratio)});
+    t.rows.push_back({std::string(w.word), grouped(s), readable(share, figures::Unit::ratio)});
   }
   t.rows.push_back(
       {fmt::format("{} accelerators x {}", grouped(run.accelerators), brief(run.simulated)),
@@ -89,13 +114,37 @@ void add_book(Document& d, const run::Run& run) {
   d.table(std::move(t));
 }
 
-void add_section(Document& d, const figures::Section& s) {
+// Says which figures a table above has already shown: the shares of a job's time, and those of the
+// only fleet.
+class ShownAbove {
+ public:
+  explicit ShownAbove(const run::Run& run) : run_(run) {
+    for (const figures::Section& s : run.sections) {
+      fleets_ +=
+          std::ranges::count(s.figures, figures::FigureId::fleet_share, &figures::Figure::kind) > 0;
+    }
+  }
+
+  bool has(const figures::Section& s, const figures::Figure& f) const {
+    if (f.kind == figures::FigureId::fleet_share) return fleets_ == 1;
+    return f.kind == figures::FigureId::time_share &&
+           std::ranges::find(run_.waterfalls, s.name, &run::Waterfall::job) !=
+               run_.waterfalls.end();
+  }
+
+ private:
+  const run::Run& run_;
+  int fleets_ = 0;
+};
+
+void add_section(Document& d, const figures::Section& s, const ShownAbove& above, RunView view) {
   if (!s.name.empty()) d.heading(3, s.name);
   if (!s.summary.empty()) d.paragraph(s.summary);
   Table t{.flush_right = {false, true, false, false}};
   for (const figures::Figure& f : s.figures) {
-    t.rows.push_back({f.title(), show(f.estimate.value, f.unit()),
-                      show_interval(f.estimate, f.unit()), std::string(to_text(f.estimate.basis))});
+    if (!view.explain && above.has(s, f)) continue;
+    t.rows.push_back(
+        {f.title(), readable(f), readable_interval(f), std::string(to_text(f.estimate.basis))});
   }
   if (!t.rows.empty()) d.table(std::move(t));
   if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
@@ -114,7 +163,8 @@ void write_console_goals(JsonWriter& w, const run::Run& run) {
   w.end_array();
 }
 
-// In the order of the design: what the run measures, and what it leaves to the review.
+// Writes the goals in the order of the design: those that the run measures, and those that it
+// leaves to the review.
 void write_goals(JsonWriter& w, const run::Run& run, const verdict::Verdict& review) {
   w.key("goals").begin_array();
   for (const JudgedGoal& j : goals_of(run, review)) {
@@ -185,7 +235,8 @@ std::string_view kind_word(sim::TraceKind kind) {
   return "value";
 }
 
-// The trace event format: B and E bracket a span of a thread, i is a point; times in microseconds.
+// Phases of the trace event format: B and E begin and end a span of a thread, i is a point; times
+// are in microseconds.
 char phase_letter(sim::TraceKind kind) {
   switch (kind) {
     case sim::TraceKind::begin:
@@ -202,23 +253,25 @@ char phase_letter(sim::TraceKind kind) {
 
 }  // namespace
 
-Document document_of(const run::Run& run, const verdict::Verdict* review) {
+Document document_of(const run::Run& run, const verdict::Verdict* review, RunView view) {
   Document d;
   d.heading(1, fmt::format("{}, simulated for {}", run.design, brief(run.simulated)));
   d.paragraph(run.summary);
-  if (!run.is_whole) d.paragraph("Interrupted: these are the replications that were done.");
+  if (!run.is_whole) d.paragraph("Interrupted: only the finished replications are counted.");
   for (const std::string& why : run.infeasible) d.paragraph(why + ".");
   if (!run.diagnosis.empty()) d.paragraph(run.diagnosis);
   add_goals(d, run, review);
-  for (const run::Waterfall& w : run.waterfalls) add_waterfall(d, w);
+  for (const run::Waterfall& w : run.waterfalls) add_waterfall(d, run, w);
   add_book(d, run);
   std::string last;
+  const ShownAbove above(run);
   for (const figures::Section& s : run.sections) {
+    if (!view.explain && is_silent(s)) continue;
     if (last != to_text(s.layer)) d.heading(2, last = to_text(s.layer));
-    add_section(d, s);
+    add_section(d, s, above, view);
   }
   if (review != nullptr) add_differences(d, run, *review);
-  d.heading(2, "What this run does not know");
+  d.heading(2, "Limits of this run");
   d.bullets(run.notes);
   d.paragraph(fmt::format("seed {}, {} replication{}, {} events, design digest {}", run.seed,
                           run.replications, run.replications == 1 ? "" : "s",
@@ -228,7 +281,8 @@ Document document_of(const run::Run& run, const verdict::Verdict* review) {
 
 namespace {
 
-// With a review beside it the contract of `orrery simulate`; without, as the console reads it.
+// Writes the contract of `orrery simulate` if a review is given, else the form that the console
+// reads.
 std::string run_json_in(const run::Run& run, const verdict::Verdict* review) {
   JsonWriter w;
   w.begin_object()

@@ -78,7 +78,7 @@ TEST(RunReport, events_have_a_host_or_a_value) {
   EXPECT_EQ(lines[3]["kind"], "end");
 }
 
-// The trace event format: microseconds; one thread a track, named once.
+// The trace event format: microseconds; one thread per track, named once.
 TEST(RunReport, trace_has_a_thread_per_track_and_microseconds) {
   const Json events = Json::parse(trace_json(example_run()))["traceEvents"];
   std::map<std::string, int> threads;
@@ -87,18 +87,18 @@ TEST(RunReport, trace_has_a_thread_per_track_and_microseconds) {
   }
   ASSERT_EQ(threads.size(), 2U);
   EXPECT_NE(threads["pretrain"], threads["train"]);
-  std::vector<Json> told;
+  std::vector<Json> spans;
   for (const Json& e : events) {
-    if (e["ph"] != "M") told.push_back(e);
+    if (e["ph"] != "M") spans.push_back(e);
   }
-  ASSERT_EQ(told.size(), 4U);
-  EXPECT_EQ(told[0]["ph"], "B");
-  EXPECT_EQ(told[0]["ts"], 1.5e6);
-  EXPECT_EQ(told[0]["tid"], threads["pretrain"]);
-  EXPECT_EQ(told[1]["ph"], "i");
-  EXPECT_EQ(told[1]["tid"], threads["train"]);
-  EXPECT_EQ(told[2]["args"]["value"], 30);
-  EXPECT_EQ(told[3]["ph"], "E");
+  ASSERT_EQ(spans.size(), 4U);
+  EXPECT_EQ(spans[0]["ph"], "B");
+  EXPECT_EQ(spans[0]["ts"], 1.5e6);
+  EXPECT_EQ(spans[0]["tid"], threads["pretrain"]);
+  EXPECT_EQ(spans[1]["ph"], "i");
+  EXPECT_EQ(spans[1]["tid"], threads["train"]);
+  EXPECT_EQ(spans[2]["args"]["value"], 30);
+  EXPECT_EQ(spans[3]["ph"], "E");
 }
 
 TEST(RunReport, a_run_passes_if_feasible_and_all_goals_are_met) {

@@ -10,7 +10,8 @@
 namespace orrery::report {
 namespace {
 
-// Pixels. The names stand left of the bars; the answer above them, the ends of the scale below.
+// Pixels. Names are at the left of the bars, the answer is above them, and the ends of the scale
+// are below.
 constexpr double kWidth = 720;
 constexpr double kLeft = 130;
 constexpr double kRight = 14;
@@ -19,7 +20,7 @@ constexpr double kRow = 24;
 constexpr double kBottom = 22;
 constexpr double kBarInset = 4;
 
-// Below and above the answer; both are read on white and on near black.
+// Colours below and above the answer, readable on white and on nearly black paper.
 constexpr const char* kDown = "#0f8a83";
 constexpr const char* kUp = "#b5531b";
 

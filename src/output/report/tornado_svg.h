@@ -1,8 +1,8 @@
-// What an answer hangs on, as a drawing: one bar an input, from the answer with it low to the
-// answer with it high, widest first.
+// The sensitivity of an answer as a drawing: one bar per input, from the answer with a low input to
+// the answer with a high input, widest first.
 //
-// The SVG stands alone and also fits into a page: its text has the colour of what is around it, so
-// that it is read on light and dark paper.
+// The SVG is complete by itself and also fits into a page: its text takes the colour of the text
+// around it, so that it is readable on light and on dark paper.
 #pragma once
 
 #include <string>

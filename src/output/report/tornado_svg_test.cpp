@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using ::testing::Not;
 using testing::Not;
 
-// The bars of the text, as numbers: x and width of each.
+// Returns the bars of the text as numbers: x and width of each.
 std::vector<std::pair<double, double>> bars_in(const std::string& svg) {
   std::vector<std::pair<double, double>> found;
   for (std::size_t at = svg.find("<rect x=\""); at != std::string::npos;
@@ -33,7 +33,7 @@ cost::Tornado upside_down() {
                     .span = 4}}};
 }
 
-// More of a price that is saved lowers the answer: the end of the scale is the answer at high.
+// If a higher input lowers the answer, the end of the scale is the answer at the high input.
 TEST(TornadoSvg, the_scale_reaches_the_lowest_answer) {
   const std::string svg = tornado_svg(upside_down(), figures::Unit::usd_per_hour);
   const auto x = drawn(svg, "rect", "x"), width = drawn(svg, "rect", "width");
@@ -61,7 +61,7 @@ TEST(TornadoSvg, bars_meet_at_the_answer_and_the_widest_fills_the_scale) {
   EXPECT_THAT(svg, HasSubstr(">3 USD/h</text>"));
   const auto bars = bars_in(svg);
   ASSERT_EQ(bars.size(), 4U);
-  const double middle = bars[1].first;  // where the first input's upper half begins
+  const double middle = bars[1].first;  // where the upper half of the first input begins
   EXPECT_NEAR(bars[0].first + bars[0].second, middle, 0.11);
   EXPECT_NEAR(bars[2].first, middle, 0.11);
   EXPECT_NEAR(bars[3].first + bars[3].second, middle, 0.11);

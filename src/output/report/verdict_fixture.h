@@ -1,4 +1,4 @@
-// For tests of the reports of reviews: a verdict whose every number differs.
+// For tests of the reports of reviews: a verdict in which every number differs.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -12,6 +12,7 @@
 #include "output/report/bill_json.h"
 #include "output/report/charts_svg.h"
 #include "output/report/figure_json.h"
+#include "output/report/readable.h"
 
 namespace orrery::report {
 namespace {
@@ -21,7 +22,7 @@ std::string place_text(const Place& p) {
   return fmt::format("{}:{}:{}", p.file, p.line, p.column);
 }
 
-// A rule with an error is broken; the others only speak up.
+// Only a rule that reports an error counts as broken; warnings and notes do not.
 std::string_view mark(Severity s) { return s == Severity::error ? "BROKEN" : to_text(s); }
 
 Tone tone_of(Severity s) {
@@ -31,7 +32,11 @@ Tone tone_of(Severity s) {
 void add_advice(std::vector<std::string>& lines, const rules::Finding& f) {
   if (!f.why.empty()) lines.push_back("why: " + f.why);
   if (!f.fix.empty()) lines.push_back("fix: " + f.fix);
-  if (f.edit) lines.push_back(fmt::format("edit: {}: {}", f.edit->path, f.edit->value));
+}
+
+std::string edit_text(const rules::Finding& f) {
+  if (f.edit->value.empty()) return "edit: remove " + f.edit->path;
+  return fmt::format("edit: {}: {}", f.edit->path, f.edit->value);
 }
 
 void add_finding(Document& d, const rules::Finding& f) {
@@ -41,32 +46,39 @@ void add_finding(Document& d, const rules::Finding& f) {
   d.paragraph(f.what);
   std::vector<std::string> more;
   add_advice(more, f);
+  if (f.edit) more.push_back(edit_text(f));
   if (!more.empty()) d.bullets(std::move(more));
 }
 
-// Findings of one rule: each with its place, what they share once at the end.
+// Adds findings of one rule that have the same reason and the same fix: each with its place, then
+// the advice once.
+void add_shared(Document& d, std::span<const rules::Finding* const> findings) {
+  std::vector<std::string> lines;
+  for (const rules::Finding* f : findings) {
+    const std::string at = place_text(f->place);
+    lines.push_back(at.empty() ? f->what : at + ": " + f->what);
+    if (f->edit) lines.back() += " (" + edit_text(*f) + ")";
+  }
+  add_advice(lines, *findings.front());
+  d.bullets(std::move(lines));
+}
+
+// Adds the findings of one rule. Advice that applies to several places is given once.
 void add_group(Document& d, std::span<const rules::Finding> group) {
   const rules::Finding& first = group.front();
   d.heading(3, fmt::format("{} {}, {} times", mark(first.severity), first.rule, group.size()),
             tone_of(first.severity));
-  const auto share = [&](auto field) {
-    return std::ranges::all_of(group,
-                               [&](const rules::Finding& f) { return f.*field == first.*field; });
-  };
-  const bool same_why = share(&rules::Finding::why);
-  const bool same_fix = share(&rules::Finding::fix);
-  std::vector<std::string> lines;
-  for (const rules::Finding& f : group) {
-    const std::string at = place_text(f.place);
-    std::string line = at.empty() ? f.what : at + ": " + f.what;
-    if (!same_why && !f.why.empty()) line += "; why: " + f.why;
-    if (!same_fix && !f.fix.empty()) line += "; fix: " + f.fix;
-    if (f.edit) line += fmt::format("; edit: {}: {}", f.edit->path, f.edit->value);
-    lines.push_back(std::move(line));
+  std::vector<bool> is_done(group.size());
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (is_done[i]) continue;
+    std::vector<const rules::Finding*> alike;
+    for (std::size_t k = i; k < group.size(); ++k) {
+      if (group[k].why != group[i].why || group[k].fix != group[i].fix) continue;
+      is_done[k] = true;
+      alike.push_back(&group[k]);
+    }
+    add_shared(d, alike);
   }
-  if (same_why && !first.why.empty()) lines.push_back("why: " + first.why);
-  if (same_fix && !first.fix.empty()) lines.push_back("fix: " + first.fix);
-  d.bullets(std::move(lines));
 }
 
 void add_findings(Document& d, const verdict::Verdict& v) {
@@ -75,14 +87,14 @@ void add_findings(Document& d, const verdict::Verdict& v) {
     d.paragraph("No rule is broken.");
     return;
   }
-  std::vector<bool> is_told(v.findings.size());
+  std::vector<bool> is_done(v.findings.size());
   for (std::size_t i = 0; i < v.findings.size(); ++i) {
-    if (is_told[i]) continue;
+    if (is_done[i]) continue;
     std::vector<rules::Finding> group;
     for (std::size_t k = i; k < v.findings.size(); ++k) {
       const rules::Finding& f = v.findings[k];
       if (f.rule != v.findings[i].rule || f.severity != v.findings[i].severity) continue;
-      is_told[k] = true;
+      is_done[k] = true;
       group.push_back(f);
     }
     if (group.size() == 1) {
@@ -99,20 +111,22 @@ void add_goals(Document& d, const verdict::Verdict& v) {
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
   for (const figures::GoalOutcome& g : v.goals) {
     if (!g.known) {
-      t.rows.push_back({g.text, "not known: nothing in this design gives it", "", ""});
+      t.rows.push_back({g.text, "not known: the design has no such figure", "", ""});
       t.tones.push_back(Tone::bad);
       continue;
     }
-    const char* outcome = !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
+    const char* outcome = !g.met     ? "missed"
+                          : g.likely ? "met"
+                                     : "met on average; may be missed within the 80 % interval";
     t.rows.push_back(
-        {g.text, outcome, show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
+        {g.text, outcome, readable(g.actual.value, g.unit), readable_interval(g.actual, g.unit)});
     t.tones.push_back(!g.met ? Tone::bad : g.likely ? Tone::good : Tone::warn);
   }
   d.table(std::move(t));
   d.drawing(goals_svg(v.goals));
 }
 
-// What is asked for most; those that a design does not have are left out.
+// The figures that users ask for most; those that a design does not have are left out.
 constexpr figures::FigureId kKeyFigures[] = {figures::FigureId::useful_rate,
                                              figures::FigureId::useful_samples,
                                              figures::FigureId::mfu,
@@ -128,7 +142,7 @@ constexpr figures::FigureId kKeyFigures[] = {figures::FigureId::useful_rate,
 
 void add_key_figures(Document& d, const verdict::Verdict& v) {
   std::vector<Tile> tiles;
-  // A single site needs no name beside its figures.
+  // With a single site, its name is not repeated beside its figures.
   const bool many_sites =
       std::ranges::count(v.sections, figures::Layer::facility, &figures::Section::layer) > 1;
   for (const figures::FigureId key : kKeyFigures) {
@@ -139,8 +153,8 @@ void add_key_figures(Document& d, const verdict::Verdict& v) {
         const bool is_named =
             !s.name.empty() && (s.layer != figures::Layer::facility || many_sites);
         tiles.push_back({.label = is_named ? s.name + ": " + f.title() : f.title(),
-                         .value = show(f.estimate.value, f.unit()),
-                         .detail = show_interval(f.estimate, f.unit())});
+                         .value = readable(f),
+                         .detail = readable_interval(f)});
       }
     }
   }
@@ -149,7 +163,7 @@ void add_key_figures(Document& d, const verdict::Verdict& v) {
   d.tiles(std::move(tiles));
 }
 
-// What is bought, by section of the bill, at the middle of each price.
+// Adds a chart of the bill by section, at the middle of each price range.
 void add_bill_chart(Document& d, const catalog::Bill& bill) {
   std::vector<Bar> bars;
   for (const catalog::BillLine& l : bill.lines) {
@@ -196,9 +210,9 @@ void add_section(Document& d, const figures::Section& s, VerdictView view) {
   if (!s.summary.empty()) d.paragraph(s.summary);
   Table t{.flush_right = {false, true, false, false, false}};
   for (const figures::Figure& f : s.figures) {
-    t.rows.push_back({f.title(), show(f.estimate.value, f.unit()),
-                      show_interval(f.estimate, f.unit()), std::string(to_text(f.estimate.basis)),
-                      f.estimate.reference});
+    t.rows.push_back(
+        {f.title(), readable(f), readable_interval(f), std::string(to_text(f.estimate.basis))});
+    if (view.sources || view.explain) t.rows.back().push_back(f.estimate.reference);
   }
   if (!t.rows.empty()) d.table(std::move(t));
   if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
@@ -284,19 +298,20 @@ Document document_of(const verdict::Verdict& v, VerdictView view) {
             v.passes() ? Tone::good : Tone::bad);
   d.paragraph(v.summary);
   add_goals(d, v);
-  add_key_figures(d, v);
   add_findings(d, v);
   add_spends(d, v);
+  add_key_figures(d, v);
   if (view.brief) return d;
   add_bill_chart(d, v.bill);
   std::string last_layer;
   for (const figures::Section& s : v.sections) {
+    if (!view.explain && is_silent(s)) continue;
     if (last_layer != to_text(s.layer)) d.heading(2, last_layer = to_text(s.layer));
     add_section(d, s, view);
   }
   if (view.explain) add_bill(d, v.bill);
   if (!v.coarse.empty()) {
-    d.heading(2, "How far off this may be");
+    d.heading(2, "Accuracy of this review");
     d.bullets(v.coarse);
   }
   d.paragraph(fmt::format("design digest {}", v.digest));

@@ -31,7 +31,7 @@ std::vector<T> blocks_of(const Document& d) {
   return all;
 }
 
-// As programs read it: every number at its name.
+// As programs read it: every number under its name.
 TEST(VerdictReport, json_has_every_field) {
   const verdict::Verdict v = example_verdict();
   const Json j = Json::parse(json_of(v));

@@ -8,7 +8,7 @@
 namespace orrery::report {
 namespace {
 
-// Rows that are named as the worst.
+// Number of rows listed as the worst.
 constexpr int kWorst = 10;
 
 constexpr AccuracyKind kKinds[] = {

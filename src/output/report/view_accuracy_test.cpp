@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Training takes seconds; docs/accuracy.md and its own tests hold it.
+// Training takes seconds; docs/accuracy.md and its own tests cover it.
 class AccuracyOf : public testing::TestWithParam<std::string> {};
 
 TEST_P(AccuracyOf, totals_are_those_of_the_points) {
@@ -37,7 +37,8 @@ TEST_P(AccuracyOf, totals_are_those_of_the_points) {
   EXPECT_EQ(s["totals"]["scored"], counted);
   EXPECT_NEAR(s["totals"]["mean_ape_ratio"].get<double>(), sum / counted, 1e-9);
   EXPECT_NEAR(s["totals"]["coverage_ratio"].get<double>(), 1.0 * covered / counted, 1e-9);
-  // Nine of ten rows are no further off than the figure that says so, and half than the median.
+  // Nine of ten rows are off by no more than the reported figure, and half by no more than the
+  // median.
   const auto share_within = [&](const char* figure) {
     int within = 0;
     for (const Json& p : s["points"]) {

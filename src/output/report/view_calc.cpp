@@ -38,7 +38,7 @@ Diagnostic bad_sweep(std::string what, std::string fix) {
 
 std::optional<Diagnostic> fault_of(const CalcSweep& s, const calc::CalcParameter* p) {
   if (p == nullptr || !p->can_sweep()) {
-    return bad_sweep("'" + s.parameter + "' is no parameter with a range",
+    return bad_sweep("'" + s.parameter + "' is not a parameter with a range",
                      "GET /api/v1/calc lists numbers, counts and quantities");
   }
   if (s.points < 2 || s.points > kMostSweepPoints) {
@@ -47,7 +47,7 @@ std::optional<Diagnostic> fault_of(const CalcSweep& s, const calc::CalcParameter
   const bool ordered = std::isfinite(s.from) && std::isfinite(s.to) && s.from < s.to;
   if (!ordered || s.from < 0 || (s.log && s.from <= 0)) {
     return bad_sweep("a sweep goes from a lower to a higher value",
-                     s.log ? "a logarithmic one begins above zero" : "");
+                     s.log ? "a logarithmic sweep begins above zero" : "");
   }
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ std::vector<double> points_of(const CalcSweep& s, const calc::CalcParameter& p) 
   for (int i = 0; i < s.points; ++i) {
     const double t = static_cast<double>(i) / (s.points - 1);
     double v = s.log ? s.from * math::pow(s.to / s.from, t) : s.from + (s.to - s.from) * t;
-    // Ends are as given, whatever the power rounds to.
+    // The ends are exactly as given, in spite of rounding.
     if (i == s.points - 1) v = s.to;
     if (p.kind == calc::ParameterKind::integer) v = std::round(v);
     if (x.empty() || v > x.back()) x.push_back(v);

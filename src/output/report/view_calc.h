@@ -1,8 +1,8 @@
 // The calculators for a page: their parameters as a form needs them, and an answer with a series
 // over a range of one parameter for a chart.
 //
-// A sweep asks the same question once a point; a point that has no answer (seven accelerators do
-// not divide into two) is null in every series.
+// A sweep asks the same question once per point. A point without an answer (seven accelerators
+// cannot be divided into two) is null in every series.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ struct CalcSweep {
   int points = 0;
   bool log = false;
 };
-// A chart is some hundred pixels wide.
+// Most points of a sweep; a chart is a few hundred pixels wide.
 inline constexpr int kMostSweepPoints = 200;
 
 std::string calculators_json();
 
-// Faults: "calc.unknown", "calc.sweep", and those of calculate().
+// Fails with "calc.unknown", "calc.sweep" or the faults of calculate().
 Result<std::string> calculation_view_json(std::string_view calculator, const calc::CalcTexts& given,
                                           const std::optional<CalcSweep>& sweep,
                                           const machine::Models& models);

@@ -22,11 +22,11 @@ Json swept(const CalcSweep& sweep, std::string_view name = "checkpoint") {
 
 TEST(ViewCalc, each_point_has_value_low_and_high) {
   const CalcSweep sweep{"write", 10, 100, 4, false};
-  const Json told = Json::parse(
+  const Json swept_view = Json::parse(
       text_of(calculation_view_json("checkpoint", {}, sweep, machine::known())))["sweep"];
-  ASSERT_EQ(told["x"].size(), 4U);
-  ASSERT_FALSE(told["series"].empty());
-  for (const Json& s : told["series"]) {
+  ASSERT_EQ(swept_view["x"].size(), 4U);
+  ASSERT_FALSE(swept_view["series"].empty());
+  for (const Json& s : swept_view["series"]) {
     std::string names;
     for (const auto& [key, value] : s.items()) names += key + ' ';
     EXPECT_EQ(names, "high key label low unit value ");

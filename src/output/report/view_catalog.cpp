@@ -11,7 +11,14 @@
 namespace orrery::report {
 namespace {
 
-// "orrery catalog h100-sxm": say in which table it is, since that is what was meant.
+// Returns true if a table's name contains the wanted word, as `grid_regions` contains "regions".
+bool has_word(std::string_view table, std::string_view wanted) {
+  const auto parts = split(table, '_');
+  return std::ranges::find(parts, wanted) != parts.end();
+}
+
+// Returns the fault for an unknown table. If the name is a row, as in "orrery catalog h100-sxm",
+// says in which table; if it is part of a table's name, suggests that table.
 Diagnostics unknown_table(const catalog::Knowledge& knowledge, std::string_view name,
                           Diagnostics faults) {
   const auto titles = catalog_titles(knowledge);
@@ -19,7 +26,12 @@ Diagnostics unknown_table(const catalog::Knowledge& knowledge, std::string_view 
   for (const catalog::TableTitle& title : *titles) {
     const auto table = catalog_table(knowledge, title.id);
     if (!table || !catalog::row_by_id(*table, name)) continue;
-    faults.front().fix = fmt::format("it is a row: orrery catalog {} {}", title.id, name);
+    faults.front().fix = fmt::format("that is a row: orrery catalog {} {}", title.id, name);
+    return faults;
+  }
+  for (const catalog::TableTitle& title : *titles) {
+    if (!has_word(title.id, lowered(name))) continue;
+    faults.front().fix = fmt::format("did you mean '{}'?", title.id);
     break;
   }
   return faults;
@@ -29,13 +41,13 @@ Diagnostics unknown_row(const std::string& name, const CsvTable& table, std::str
   const auto close = nearest(id, catalog::row_ids(table));
   return {{.code = "catalog.row",
            .place = {},
-           .what = fmt::format("no row '{}' in {}", id, name),
+           .what = fmt::format("there is no row '{}' in {}", id, name),
            .why = {},
            .fix = close ? fmt::format("did you mean '{}'?", *close)
                         : fmt::format("`orrery catalog {}` lists them", name)}};
 }
 
-// Numbers stay numbers where the whole column is numbers.
+// Writes a row. Fields are numbers if all fields of their column are.
 void write_row(JsonWriter& json, const CsvTable& table, const CsvRow& row,
                const std::vector<bool>& numeric) {
   json.begin_object();

@@ -11,22 +11,22 @@
 
 namespace orrery::report {
 
-// A table of the catalog and those of its rows that were asked for.
+// A table of the catalog and the selected rows.
 struct CatalogRows {
-  std::string name;  // of the table's file: "optics_cables"
+  std::string name;  // name of the table's file: "optics_cables"
   CsvTable table;
-  std::vector<CsvRow> rows;  // all, or the one of an id
+  std::vector<CsvRow> rows;  // all rows, or the one with the given id
 };
 
-// Finds a table, and the row of `id` (or of an alias) unless that is empty. Faults:
-// "catalog.table", which says in which table a row of this name is, and "catalog.row".
+// Finds a table, and the row of `id` (or of an alias) unless that is empty. Fails with
+// "catalog.table", which says which table has a row of this name, or with "catalog.row".
 Result<CatalogRows> catalog_rows(const catalog::Knowledge& knowledge, std::string_view table,
                                  std::string_view id);
-// By column: whether every field that is not empty is a number.
+// Returns for each column whether every field that is not empty is a number.
 std::vector<bool> numeric_columns(const CsvTable& table);
 
 std::string json_of(const CatalogRows& rows);
-// All tables with their sizes if `table` is empty, else as catalog_rows().
+// Returns all tables with their sizes if `table` is empty, else the same as catalog_rows().
 Result<std::string> catalog_view_json(const catalog::Knowledge& knowledge, std::string_view table,
                                       std::string_view id);
 

@@ -1,9 +1,9 @@
-// Designs side by side for drawing: every figure of each, what differs from the first and which
-// section did it, what the year's money goes to, and what the answer hangs on.
+// Designs side by side for drawing: every figure of each, what differs from the first design and
+// which section caused it, how the year's cost divides, and how sensitive it is.
 //
-// The cost tree is the year's cost: capital by sections of the bill and their lines (each line has
-// the share of its price), then running costs, rents and fees. A part is starred (`assumed`) where
-// no source stands behind it; a part is, where one of its children is, only if all of them are.
+// The cost tree has the cost of a year: capital by section of the bill and by line (each line has
+// the share of its price), then running costs, rents and fees. A part is starred (`assumed`) if its
+// number has no source; a part with children is starred if all of them are.
 #pragma once
 
 #include <string>

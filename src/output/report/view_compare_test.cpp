@@ -60,7 +60,7 @@ TEST(ViewCompare, one_design_is_refused) {
   EXPECT_EQ(r.error().front().code, "compare.count");
 }
 
-// Every figure of every design has its row, at its own layer, section and design.
+// Every figure of every design has a row, with its layer, section and design.
 TEST(ViewCompare, every_figure_of_every_design_is_compared) {
   const Comparison c =
       compare_designs({{"a", design_of(kTwoRuns)}, {"b", template_design("chatbot-zones")}},
@@ -81,9 +81,9 @@ TEST(ViewCompare, every_figure_of_every_design_is_compared) {
         EXPECT_EQ(rows, 1) << f.id();
       }
     }
-    const auto told = std::ranges::count_if(
+    const auto listed = std::ranges::count_if(
         c.figures, [&](const ComparedFigure& row) { return row.values[i].has_value(); });
-    EXPECT_EQ(static_cast<std::size_t>(told), figures);
+    EXPECT_EQ(static_cast<std::size_t>(listed), figures);
   }
 }
 

@@ -20,7 +20,7 @@ using design_text::FieldShape;
 using design_text::SectionShape;
 using design_text::ValueKind;
 
-// A section inside itself (none today) would go on for ever.
+// Deepest nesting of sections; protects against a section inside itself (there is none today).
 constexpr int kDeepest = 8;
 
 std::string about(const catalog::Node& n) {
@@ -47,11 +47,11 @@ std::string about(const catalog::GridRegion& r) {
   return r.climate.empty() ? r.name : fmt::format("{}, {}", r.name, r.climate);
 }
 std::string about(const catalog::CoolingMethod& c) {
-  return fmt::format("to {} a rack, PUE {} .. {}", brief(c.rack_practical_max), c.pue_low,
+  return fmt::format("up to {} per rack, PUE {} .. {}", brief(c.rack_practical_max), c.pue_low,
                      c.pue_high);
 }
 std::string about(const catalog::Redundancy& r) {
-  return fmt::format("{}, {} x the capacity", r.name, r.capacity_multiplier);
+  return fmt::format("{}, {} times the capacity", r.name, r.capacity_multiplier);
 }
 std::string about(const catalog::PowerStage& s) {
   return fmt::format("{}, {:.3g} % efficient", s.name, 100 * s.efficiency_typical);
@@ -170,14 +170,14 @@ class Writer {
     }
   }
 
-  // "of one rack. 44 kW. Left out: what the cooling method allows".
+  // Returns a description such as "of one rack. 44 kW. Default: what the cooling method allows".
   static std::string description_of(const FieldShape& f) {
     std::string text(f.field.doc);
     if (!f.field.unit.empty()) text += ", in " + std::string(f.field.unit);
     if (!f.field.absent.empty()) {
-      text += ". Left out: " + std::string(f.field.absent);
+      text += ". Default: " + std::string(f.field.absent);
     } else if (!f.default_text.empty() && !f.field.required) {
-      text += ". Left out: " + f.default_text;
+      text += ". Default: " + f.default_text;
     }
     return text;
   }
@@ -197,10 +197,10 @@ class Writer {
       value(word, f.default_text == word ? "the default" : "");
     }
     if (f.kind == ValueKind::workload) {
-      value("train", "a model from scratch or on");
+      value("train", "training of a model, from scratch or continued");
       value("serve", "a model that answers requests");
-      value("jobs", "what a group sends to the queue");
-      value("batch", "work that must end in time");
+      value("jobs", "jobs that a group sends to the queue");
+      value("batch", "batch work with a deadline");
     }
     if (f.kind == ValueKind::goal) {
       for (const design::GoalMetric& m : design::goal_metrics()) {

@@ -1,7 +1,7 @@
-// What may stand at each field of a design file, for an editor: every path with its meaning, and
-// the values where they are a closed set or ids of the catalog.
+// The completions for an editor of design files: every path with its meaning, and its values if
+// they are a closed set or ids of the catalog.
 //
-// Made from design_shape() and the catalog, as the JSON Schema is; the schema has the ids, this has
+// Made from design_shape() and the catalog, as the JSON Schema is. The schema has the ids; this has
 // a line about each.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace orrery::report {
 
-// Paths as "fleet[].node", "workloads[].train.checkpoint.every", in the order of the file.
+// Returns paths such as "fleet[].node" and "workloads[].train.checkpoint.every", in the order of
+// the file.
 std::string completions_json(const catalog::Catalog& catalog);
 
 }  // namespace orrery::report

@@ -26,8 +26,8 @@ std::string detail_of(const Json& field, const std::string& value) {
 
 std::map<std::string, Json> completions_by_path() {
   std::map<std::string, Json> all;
-  const Json told = Json::parse(completions_json(machine::known().catalog()));
-  for (const Json& f : told["fields"]) all[f["path"]] = f;
+  const Json completions = Json::parse(completions_json(machine::known().catalog()));
+  for (const Json& f : completions["fields"]) all[f["path"]] = f;
   return all;
 }
 
@@ -61,7 +61,7 @@ TEST(ViewCompletions, completions_are_offered_for_their_field) {
   }
 }
 
-// What is offered is taken: each id put into a design is known there.
+// Every offered value is accepted: each id is known when put into a design.
 TEST(ViewCompletions, every_offered_value_can_be_read) {
   const auto all = fields();
   const std::string text =
@@ -128,16 +128,16 @@ TEST(ViewCompletions, parts_are_described_by_their_main_numbers) {
 
 TEST(ViewCompletions, fields_have_their_default) {
   const auto all = completions_by_path();
-  int told = 0, silent = 0;
+  int with = 0, without = 0;
   for (const auto& [path, f] : all) {
     const std::string text = f["description"];
-    (text.find("Left out: ") != std::string::npos ? told : silent) += 1;
+    (text.find("Default: ") != std::string::npos ? with : without) += 1;
   }
-  EXPECT_GT(told, 60);
-  EXPECT_GT(silent, 10);
+  EXPECT_GT(with, 60);
+  EXPECT_GT(without, 10);
   EXPECT_THAT(all.at("fabric.compute.oversubscription")["description"].get<std::string>(),
-              HasSubstr("Left out: 1"));
-  EXPECT_EQ(all.at("name")["description"].get<std::string>().find("Left out"), std::string::npos);
+              HasSubstr("Default: 1"));
+  EXPECT_EQ(all.at("name")["description"].get<std::string>().find("Default: "), std::string::npos);
   EXPECT_EQ(detail_of(all.at("workloads[].train.layout"), "auto"), "computed");
   EXPECT_TRUE(all.contains("storage[].metadata.servers"));
 }

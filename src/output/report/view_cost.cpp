@@ -17,7 +17,8 @@ Usd price_of(const catalog::BillLine& line) {
   return line.unit_price ? line.unit_price->middle() * line.count : Usd(0);
 }
 
-// The node of a line's part. Several sites buy the same part on a line each; the tree has it once.
+// Returns the node of a line's part. Several sites buy the same part on a line each; the tree has
+// it once.
 CostNode& child_of(CostNode& section, const catalog::BillLine& line) {
   std::string name = line.part_id.empty() ? line.item : line.item + " (" + line.part_id + ")";
   const auto found = std::ranges::find(section.children, name, &CostNode::name);
@@ -28,7 +29,8 @@ CostNode& child_of(CostNode& section, const catalog::BillLine& line) {
   return section.children.back();
 }
 
-// A section of the bill in the year: each line at its share of the section's price.
+// Returns a section of the bill in the cost of a year: each line at its share of the section's
+// price.
 CostNode section_node(const cost::CostItem& item, const catalog::Bill& bill) {
   CostNode node{.name = item.name, .per_year = item.per_year, .reference = item.reference};
   Usd whole;
@@ -50,7 +52,7 @@ CostNode leaf(std::string name, Usd per_year, std::string reference) {
   return {std::move(name), per_year, assumed, std::move(reference), {}};
 }
 
-// Sums up and stars what has only starred children.
+// Returns a node with the sum of its children, starred if all of them are.
 CostNode branch(std::string name, std::vector<CostNode> children) {
   CostNode node{.name = std::move(name), .reference = "docs/models/ownership.md"};
   node.assumed = !children.empty() && std::ranges::all_of(children, &CostNode::assumed);
@@ -86,7 +88,7 @@ void add_rents(std::vector<CostNode>& top, const review::CostView& cost) {
     rents.push_back(leaf("tier " + t.tier->label, t.total(), t.reference));
   }
   if (cost.wan_per_year > Usd(0)) {
-    rents.push_back(leaf("lines between sites", cost.wan_per_year, "the design"));
+    rents.push_back(leaf("links between sites", cost.wan_per_year, "the design"));
   }
   if (cost.egress_per_year > Usd(0)) {
     rents.push_back(leaf("egress", cost.egress_per_year, "catalog storage_prices"));
@@ -94,7 +96,7 @@ void add_rents(std::vector<CostNode>& top, const review::CostView& cost) {
   if (!rents.empty()) top.push_back(branch("rents and fees", std::move(rents)));
 }
 
-// None if the design with the edit has no cost, as none of its machines.
+// Returns none if the edited design has no cost, for example because it has no machines.
 std::optional<double> price_of_edit(const review::Review& review, const design_text::Change& edit,
                                     const ReviewChanged& changed) {
   if (review.cost.annual <= Usd(0)) return std::nullopt;
@@ -114,7 +116,7 @@ CostNode cost_tree(const review::CostView& cost) {
   std::vector<CostNode> top;
   if (cost.owned) add_owned(top, cost);
   add_rents(top, cost);
-  return branch("cost of a year", std::move(top));
+  return branch("cost per year", std::move(top));
 }
 
 void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole) {

@@ -1,4 +1,4 @@
-// The year's cost as a tree, the tornado of what a useful hour hangs on, and the prices of edits.
+// The cost of a year as a tree, the tornado of a useful GPU-hour's cost, and the prices of edits.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,31 @@ namespace orrery::report {
 
 struct CostNode {
   std::string name;
-  Usd per_year;  // the children's sum where there are any
+  Usd per_year;  // the sum of the children, if there are any
   bool assumed = false;
   std::string reference;
   std::vector<CostNode> children;
 };
 
 CostNode cost_tree(const review::CostView& cost);
-// Whether a reference says that no source stands behind the number.
+// Returns true if a reference says that the number has no source.
 bool is_assumed(std::string_view reference);
 
-// Each node with its share of `whole`, the year.
+// Writes each node with its share of `whole`, the cost of the year.
 void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole);
 void write_tornado(JsonWriter& w, const review::CostView& cost);
 
-// What the edits that findings offer would add to the cost of a year. A price takes a review of the
-// design with the edit made, so the console asks for all of them once the verdict is drawn.
-
-// Edits beyond these have no price; a design that breaks so many rules needs no prices yet.
+// Most edits that get a price: what a finding's edit would add to the cost of a year. Each price
+// takes a review of the edited design, so the console asks for them after it has drawn the verdict.
 inline constexpr std::size_t kMostPriced = 32;
 
-// The review of the design with a change made; nullptr if that is no design.
+// Returns the review of the design with a change made, or nullptr if the result is not a valid
+// design.
 using ReviewChanged =
     std::function<std::shared_ptr<const review::Review>(const design_text::Change&)>;
 
-// Each edit of the verdict once, in the order of the findings, with what a year then costs more.
+// Returns each edit of the verdict once, in the order of the findings, with the change of the cost
+// of a year.
 std::string prices_view_json(const review::Review& review, const ReviewChanged& changed);
 
 }  // namespace orrery::report

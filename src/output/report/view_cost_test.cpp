@@ -34,7 +34,7 @@ void expect_sums(const Json& node) {
   double sum = 0;
   std::set<std::string> names;  // the console finds a row by the names above it
   for (const Json& c : node["children"]) {
-    EXPECT_TRUE(names.insert(c["name"]).second) << c["name"] << " stands twice in " << node["name"];
+    EXPECT_TRUE(names.insert(c["name"]).second) << c["name"] << " occurs twice in " << node["name"];
     sum += c["usd_per_year"].get<double>();
     expect_sums(c);
   }
@@ -64,13 +64,13 @@ TEST(ViewCost, a_star_marks_assumed_prices) {
 
 TEST(ViewCost, a_year_of_fees_only) {
   const CostNode fees = cost_tree(year_of(Usd(30)));
-  EXPECT_EQ(fees.name, "cost of a year");
+  EXPECT_EQ(fees.name, "cost per year");
   EXPECT_EQ(fees.per_year, Usd(60));
   EXPECT_FALSE(fees.assumed);
   ASSERT_EQ(fees.children.size(), 1U);
   EXPECT_EQ(fees.children[0].name, "rents and fees");
   ASSERT_EQ(fees.children[0].children.size(), 2U);
-  EXPECT_EQ(fees.children[0].children[0].name, "lines between sites");
+  EXPECT_EQ(fees.children[0].children[0].name, "links between sites");
   EXPECT_EQ(fees.children[0].children[1].name, "egress");
   EXPECT_EQ(fees.children[0].children[1].reference, "catalog storage_prices");
   const CostNode nothing = cost_tree(year_of(Usd(0)));
@@ -99,7 +99,8 @@ TEST(ViewCost, json_fields_of_costs) {
   EXPECT_EQ(Json::parse(tornado.text()), Json::parse(R"({"value": 7, "unit": "usd_per_hour",
       "bars": [{"name": "power", "at_low": 6, "at_high": 8, "input_low": 0.05, "input_high": 0.2,
                 "reference": "ref"}]})"));
-  // Capital of 30 and 10 a year: nodes are three quarters, of which 20 and 40 of 60 by price.
+  // Capital of 30 and 10 per year: nodes are three quarters of it, divided by price as 20 and 40 of
+  // 60.
   cost.owned = cost::Ownership{};
   cost.owned->capital = Usd(40);
   cost.owned->items = {{"fleet", Usd(30), "r1"}, {"racks", Usd(10), "r2"}, {"power", Usd(8), "r3"}};
@@ -116,7 +117,7 @@ TEST(ViewCost, json_fields_of_costs) {
   JsonWriter tree(0);
   write_cost_tree(tree, cost_tree(cost), Usd(96));
   EXPECT_EQ(Json::parse(tree.text()), Json::parse(R"js({
-    "name": "cost of a year", "usd_per_year": 48, "share_ratio": 0.5, "assumed": false,
+    "name": "cost per year", "usd_per_year": 48, "share_ratio": 0.5, "assumed": false,
     "reference": "docs/models/ownership.md", "children": [
       {"name": "capital", "usd_per_year": 40, "share_ratio": 0.4166666666666667, "assumed": false,
        "reference": "docs/models/ownership.md", "children": [
@@ -142,7 +143,7 @@ TEST(ViewCost, wan_and_egress_are_in_the_year) {
   const review::Review zones =
       review::run_stages(template_design("chatbot-zones"), machine::known());
   const CostNode tree = cost_tree(zones.cost);
-  const CostNode* lines = node_named(tree, "lines between sites");
+  const CostNode* lines = node_named(tree, "links between sites");
   ASSERT_NE(lines, nullptr);
   EXPECT_NEAR(lines->per_year.base(), 300e3, 1);
   const review::Review rented =
@@ -151,10 +152,10 @@ TEST(ViewCost, wan_and_egress_are_in_the_year) {
   const CostNode* egress = node_named(rents, "egress");
   ASSERT_NE(egress, nullptr);
   EXPECT_GT(egress->per_year, Usd(0));
-  EXPECT_EQ(node_named(rents, "lines between sites"), nullptr);
+  EXPECT_EQ(node_named(rents, "links between sites"), nullptr);
 }
 
-// What is bought is capital, what is paid for by the month is not.
+// Purchases are capital; monthly payments are not.
 TEST(ViewCost, capital_is_what_is_bought) {
   const review::Review r = review::run_stages(template_design("superpod-h100"), machine::known());
   const CostNode tree = cost_tree(r.cost);
@@ -165,7 +166,7 @@ TEST(ViewCost, capital_is_what_is_bought) {
   EXPECT_NE(node_named(*running, "electricity"), nullptr);
   EXPECT_EQ(node_named(*capital, "electricity"), nullptr);
   EXPECT_NE(node_named(*capital, "fleet"), nullptr);
-  // A part is as much of its section as its price, times how many there are, is.
+  // The share of a part in its section is its price times its count.
   for (const CostNode& section : capital->children) {
     Usd price;
     for (const catalog::BillLine& l : r.cost.bill.lines) {
@@ -189,7 +190,7 @@ TEST(ViewCost, a_branch_of_assumed_costs_is_starred) {
   const std::function<void(const CostNode&)> look = [&](const CostNode& n) {
     bool all = true;
     for (const CostNode& c : n.children) all = all && c.assumed, look(c);
-    const bool is_branch = n.name == "capital" || n.name == "running" || n.name == "cost of a year";
+    const bool is_branch = n.name == "capital" || n.name == "running" || n.name == "cost per year";
     if (is_branch) {
       EXPECT_EQ(n.assumed, all) << n.name;
     }

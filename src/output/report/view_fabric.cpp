@@ -21,7 +21,7 @@ const machine::Network* network_of(const machine::Networks& views, const std::st
   return nullptr;
 }
 
-// An endpoint that is drawn among the switches is a torus's: it routes.
+// An endpoint that is drawn among the switches belongs to a torus, where endpoints route.
 std::string_view tier_of(fabric::VertexKind kind) {
   return word_of(kind == fabric::VertexKind::endpoint ? fabric::VertexKind::router : kind);
 }
@@ -29,10 +29,11 @@ std::string_view tier_of(fabric::VertexKind kind) {
 Diagnostic no_such_part(const std::string& id) {
   return {.code = "fabric.no-such-part",
           .what = "the network has no part '" + id.substr(0, 80) + "' that is still up",
-          .fix = "ids are those of `switches` and `links`, as leaf-0 and leaf-0:spine-1"};
+          .fix = "use the ids of `switches` and `links`, such as leaf-0 and leaf-0:spine-1"};
 }
 
-// An id stands for the parts behind it; each time it is named one more of them is lost.
+// Returns the parts to fail. An id may represent several parts; each time it is named, one more of
+// them fails.
 Result<compare::NetworkLoss> loss_of(const FabricDrawing& d,
                                      const std::vector<std::string>& failed) {
   std::map<std::string_view, const DrawnVertex*> vertices;
@@ -62,7 +63,7 @@ Result<compare::NetworkLoss> loss_of(const FabricDrawing& d,
   return loss;
 }
 
-// How many switches a tier has, in the order in which the tiers are drawn.
+// Writes the number of switches of each tier, in the order in which the tiers are drawn.
 void write_tiers(JsonWriter& w, const FabricDrawing& d) {
   std::vector<std::pair<std::string_view, std::size_t>> counts;
   for (const DrawnVertex& v : d.vertices) {
@@ -104,7 +105,7 @@ void write_switches(JsonWriter& w, const FabricDrawing& d, const compare::Networ
   w.end_array();
 }
 
-// What is left of a line's cables and how busy they are.
+// Remaining cables of a line and how busy they are.
 struct LineLoad {
   int failed = 0;
   double capacity = 0;
@@ -147,7 +148,7 @@ std::string busiest_line(const FabricDrawing& d, const fabric::FabricGraph& g,
   return id;
 }
 
-// Four digits: a picture has no more, and the answer stays small.
+// Rounds to four digits: a drawing cannot show more, and the answer stays small.
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
 void write_lines(JsonWriter& w, const FabricDrawing& d, const fabric::FabricGraph& g,
@@ -178,7 +179,7 @@ void write_collective(JsonWriter& w, const compare::CollectiveAsk& ask, const Fa
                       const fabric::FabricGraph& g, const compare::NetworkLoad& load) {
   w.key("collective").begin_object().field("kind", to_text(ask.kind));
   w.field("bytes", ask.bytes.base()).field("ranks", load.ranks);
-  // Before the loss every cable is there.
+  // Before the loss no cable is missing.
   compare::NetworkLoad intact{.down = std::vector<std::uint8_t>(load.down.size(), 0)};
   w.key("before");
   write_time(w, load.before, busiest_line(d, g, intact, load.before));
@@ -245,8 +246,7 @@ Result<std::string> fabric_view_json(const machine::Machine& machine, const Fabr
   const FabricDrawing drawing =
       draw_fabric(graph, q.detail == FabricDetail::aggregated, q.detail == FabricDetail::full);
   if (q.failed.size() > kMostFailed) {
-    return fail(
-        {.code = "fabric.no-such-part", .what = "more than 64 parts are said to have failed"});
+    return fail({.code = "fabric.no-such-part", .what = "more than 64 failed parts were named"});
   }
   const auto loss = loss_of(drawing, q.failed);
   if (!loss) return std::unexpected(loss.error());
@@ -263,9 +263,10 @@ Result<std::string> fabric_view_json(const machine::Machine& machine, const Fabr
   write_bill_and_totals(w, v.bill);
   w.key("notes").begin_array();
   if (fleet == nullptr)
-    w.value("No accelerators are on this network: times are of the wires alone.");
+    w.value("No accelerators use this network; times are those of the links alone.");
   if (drawing.aggregated) {
-    w.value("Switches alike are drawn together; failing one of them fails the first.");
+    w.value(
+        "Identical switches are drawn together; failing the drawn switch fails the first of them.");
   }
   w.end_array().end_object();
   return w.text() + '\n';

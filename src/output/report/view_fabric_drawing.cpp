@@ -6,14 +6,14 @@ namespace orrery::report {
 namespace {
 
 constexpr std::size_t kWholeFactor = 4;
-// Slabs of a torus and bundles of scale-up domains, when they are drawn together.
+// Number of slabs of a torus, or of bundles of scale-up domains, when they are drawn together.
 constexpr int kMostBundles = 256;
 
-// Which switches are drawn as one, and under what name.
+// Key of the switches that are drawn as one.
 struct Bundle {
   fabric::VertexKind kind = fabric::VertexKind::leaf;
   int plane = 0;
-  int number = 0;  // of the switch, the group or the bundle
+  int number = 0;  // number of the switch, the group or the bundle
   int group = -1;
   bool many = false;
 
@@ -44,7 +44,7 @@ class Drawer {
                                       : g.endpoints;
     bundle_size_ = static_cast<int>((direct + kMostBundles - 1) / kMostBundles);
     if (!g.torus.empty() && aggregate) {
-      // Whole rows of the first dimension, so that a slab has neighbours only.
+      // Bundle whole rows of the first dimension, so that a slab only touches its neighbours.
       const int row = std::max(1, g.torus.front());
       bundle_size_ = std::max(row, (bundle_size_ + row - 1) / row * row);
     }
@@ -67,8 +67,8 @@ class Drawer {
     });
   }
 
-  // A dragonfly group is a clique. The first router behind it may be at the end of a global cable,
-  // but of one alone.
+  // Returns the size of the first dragonfly group, which is a clique. The first router outside it
+  // may be reached by a global cable, but by only one.
   int clique_size() const {
     const fabric::VertexId first = static_cast<fabric::VertexId>(
         std::ranges::find(g_.kinds, fabric::VertexKind::router) - g_.kinds.begin());
@@ -101,7 +101,7 @@ class Drawer {
         b.group = b.number / routers_per_group_;
         if (aggregate_) b.number = b.group, b.many = true;
         return b;
-      case fabric::VertexKind::endpoint:  // of a torus
+      case fabric::VertexKind::endpoint:  // in a torus
         b.kind = fabric::VertexKind::router;
         b.number = v;
         [[fallthrough]];
@@ -122,14 +122,14 @@ class Drawer {
     }
   }
 
-  // Endpoints stand with the bundle of the switch they are on; a torus has none apart.
+  // Places endpoints in the bundle of their switch; in a torus they are the switches.
   void place_endpoints() {
     if (!g_.torus.empty()) return;
     for (fabric::VertexId e = 0; e < g_.endpoints; ++e) {
       const std::span<const fabric::LinkId> out = g_.out(e);
       if (out.empty()) continue;
       const Bundle at = bundle_of(g_.links[static_cast<std::size_t>(out.front())].to);
-      // Numbered as their leaf is, within its plane.
+      // The group has the number of its leaf within its plane.
       Bundle group{fabric::VertexKind::endpoint, at.plane, at.number, at.group, false};
       leaf_of_group_.emplace(group, at);
       switches_[group].push_back(e);
@@ -168,7 +168,7 @@ class Drawer {
     for (const auto& [group, leaf] : leaf_of_group_) {
       DrawnVertex& nodes = out.vertices[static_cast<std::size_t>(drawn_.at(group))];
       nodes.leaf = drawn_.at(leaf);
-      // A leaf of one rail is of that rail; a network of one rail has none to tell.
+      // A leaf whose nodes have one rail belongs to that rail, unless the network has only one.
       if (nodes.rails == 1 && g_.rails > 1) {
         out.vertices[static_cast<std::size_t>(nodes.leaf)].rail = nodes.rail_from;
       }
@@ -195,7 +195,8 @@ class Drawer {
   bool aggregate_;
   int routers_per_group_ = 1;
   int bundle_size_ = 1;
-  std::map<Bundle, std::vector<fabric::VertexId>> switches_;  // endpoints too, which sort first
+  // includes endpoints, which sort first
+  std::map<Bundle, std::vector<fabric::VertexId>> switches_;
   std::map<Bundle, Bundle> leaf_of_group_;
   std::map<Bundle, int> drawn_;
   std::vector<int> vertex_of_;

@@ -1,4 +1,4 @@
-// A fabric's graph gathered into what can be drawn: vertices into dots, cables into lines.
+// Groups a fabric's graph into a drawing: vertices become dots, cables become lines.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct DrawnVertex {
   int group = -1;  // pod, rail group or dragonfly group
   std::optional<int> rail;
   std::vector<fabric::VertexId> members;
-  // Of endpoints: their leaf, and which nodes and rails they are.
+  // For endpoints: their leaf, and which nodes and rails they are.
   int leaf = -1;  // index of the drawn leaf
   int node_from = 0;
   int nodes = 0;
@@ -28,15 +28,15 @@ struct DrawnVertex {
 };
 
 struct DrawnLine {
-  int from = 0;  // the lower end, index of a drawn vertex
+  int from = 0;  // lower end: index of a drawn vertex
   int to = 0;
-  std::vector<fabric::LinkId> up;  // one a cable; its reverse goes down
+  std::vector<fabric::LinkId> up;  // one per cable; the reverse link goes down
 };
 
 struct FabricDrawing {
   bool aggregated = false;
   std::vector<DrawnVertex> vertices;  // endpoints first, then leaves, spines, cores
-  std::vector<DrawnLine> lines;       // by their ends
+  std::vector<DrawnLine> lines;       // ordered by their ends
 
   std::string line_id(const DrawnLine& l) const {
     return vertices[static_cast<std::size_t>(l.from)].id + ':' +
@@ -44,12 +44,12 @@ struct FabricDrawing {
   }
 };
 
-// Switches one by one up to this many, and lines between them up to that many; a page of a larger
-// drawing is neither read nor sent.
+// Largest drawing: switches drawn one by one, and lines between them. A larger page would be too
+// slow to send and impossible to read.
 inline constexpr std::size_t kMostDrawnSwitches = 1500;
 inline constexpr std::size_t kMostDrawnLines = 11'000;
 
-// `whole`: one by one even where it is large, up to four times those figures.
+// `whole` draws every switch even in a large network, up to four times those limits.
 FabricDrawing draw_fabric(const fabric::FabricGraph& graph, bool aggregate, bool whole);
 
 }  // namespace orrery::report

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// "leaf-0 x1 g0 | nodes-0:leaf-0 x16": switches with their count and group, then lines.
+// Returns "leaf-0 x1 g0 | nodes-0:leaf-0 x16": switches with their count and group, then lines.
 std::string drawn_text(const std::string& compute, int hosts, FabricDetail detail) {
   const design::Design d = design_of(
       "orrery: 1\nname: x\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, count: " +
@@ -51,7 +51,7 @@ TEST(ViewFabricDrawing, a_fat_tree_is_drawn) {
             "leaf-2:spines-0 x32");
 }
 
-// The i-th NIC of each host on the i-th leaf.
+// The i-th NIC of each host is on the i-th leaf.
 TEST(ViewFabricDrawing, rails_without_spines_are_drawn) {
   std::string switches, lines;
   for (int i = 0; i < 8; ++i) {
@@ -64,8 +64,8 @@ TEST(ViewFabricDrawing, rails_without_spines_are_drawn) {
   EXPECT_EQ(drawn_text(rails, 3, FabricDetail::aggregated), switches + "|" + lines);
 }
 
-// Two by two by four: a cable to the other in the first two dimensions, a ring of four in the
-// third. Together rows of the first are one.
+// Two by two by four: a cable to the other node in the first two dimensions, a ring of four in the
+// third. When grouped, rows of the first dimension are one.
 TEST(ViewFabricDrawing, a_torus_is_drawn) {
   const std::string torus = "topology: torus, switch: qm9700, dimensions: [2, 2, 4]";
   std::string one_by_one;
@@ -91,8 +91,8 @@ TEST(ViewFabricDrawing, a_torus_is_drawn) {
             "routers-5:routers-7 x2 routers-6:routers-7 x2");
 }
 
-// Ten leaves a rail, each with 32 cables up: 320 to the rail's 16 spines and as many to the cores,
-// which are 8 x 320 / 64.
+// Ten leaves per rail, each with 32 cables up: 320 to the rail's 16 spines and as many to the
+// cores, of which there are 8 x 320 / 64.
 TEST(ViewFabricDrawing, a_three_level_tree_is_drawn) {
   const std::string text =
       drawn_text("topology: three-tier, switch: qm9700", 300, FabricDetail::aggregated);

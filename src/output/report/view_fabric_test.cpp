@@ -41,7 +41,7 @@ const Json& with_id(const Json& list, const std::string& id) {
   return none;
 }
 
-// A rail-optimised unit of 32 nodes: leaf i has the i-th NIC of each.
+// A rail-optimised unit of 32 nodes: leaf i has the i-th NIC of each node.
 TEST(ViewFabric, leaf_endpoints_are_a_node_range_and_a_rail) {
   const Json v = drawn_fabric(fabric_design({}));
   std::map<int, int> by_rail;
@@ -92,7 +92,7 @@ TEST(ViewFabric, tiers_count_all_switches) {
   for (const Json& s : together["switches"]) EXPECT_TRUE(ids.insert(s["id"]).second) << s["id"];
 }
 
-// A line's cables carry what they carry whichever end is called the upper one.
+// The load of a line does not depend on which end is called the upper one.
 TEST(ViewFabric, a_part_named_twice_is_lost_twice) {
   const design::Design d = fabric_design({});
   const Json lost = drawn_fabric(d, {.failed = {"spines-0", "spines-0", "leaf-0:spines-0"},
@@ -131,8 +131,8 @@ TEST(ViewFabric, endpoints_cannot_be_lost_parts) {
   EXPECT_EQ(all.error().size(), 1U);
 }
 
-// An all-to-all goes up and down alike; what is sent in a time is no more than the capacity, and
-// the busiest line is named.
+// An all-to-all loads both directions alike; no load exceeds the capacity, and the busiest line is
+// named.
 TEST(ViewFabric, loads_are_shares_of_capacity) {
   const compare::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
   const design::Design d = fabric_design({});
@@ -154,7 +154,7 @@ TEST(ViewFabric, loads_are_shares_of_capacity) {
   EXPECT_NEAR(std::max(line["load_up_ratio"].get<double>(), line["load_down_ratio"].get<double>()),
               most, 1e-4);
   EXPECT_GT(most, 0.5);
-  // Half of the spines lost: the rest carry what they can in the longer time.
+  // With half of the spines lost, the others carry the traffic in a longer time.
   std::vector<std::string> half;
   for (int i = 0; i < 8; ++i) half.push_back("spine-" + std::to_string(i));
   const Json after = drawn_fabric(d, {.collective = ask, .failed = half});
@@ -173,7 +173,7 @@ TEST(ViewFabric, loads_are_shares_of_capacity) {
   EXPECT_GT(load(after), load(v));
 }
 
-// Eight bytes are there before the launch of their kernel is over: no wire holds them up.
+// Eight bytes arrive before the launch of their kernel is over: no link limits them.
 TEST(ViewFabric, a_network_that_does_not_limit_has_no_limiting_link) {
   const Json v = drawn_fabric(fabric_design({}), {.collective = {.bytes = Bytes(8)}});
   EXPECT_EQ(v["collective"]["before"]["limiting_link"], "");
@@ -188,7 +188,7 @@ TEST(ViewFabric, dragonfly_routers_are_in_groups) {
   ASSERT_GT(groups.size(), 1U);
   const int in_a_group = groups.begin()->second;
   for (const auto& [group, routers] : groups) EXPECT_EQ(routers, in_a_group) << group;
-  // Inside a group every router has a line to every other.
+  // Within a group every router has a line to every other.
   std::map<int, std::set<std::string>> members;
   for (const Json& s : v["switches"]) members[s["group"].get<int>()].insert(s["id"]);
   const auto& first = members.begin()->second;
@@ -233,7 +233,7 @@ TEST(ViewFabric, unpriced_bill_lines_are_counted) {
   EXPECT_NEAR(v["bill_totals"]["power_w"].get<double>(), watts, 1e-6 * watts);
 }
 
-// More lines than are drawn one by one, unless the whole is asked for.
+// More lines than are drawn one by one, unless the full drawing is requested.
 TEST(ViewFabric, the_full_drawing_is_returned_if_asked) {
   const design::Design d = fabric_design({{"fleet[0].count", "1024"},
                                           {"site.power", "20 MW"},
@@ -255,7 +255,7 @@ std::string edited(std::string text, const std::vector<design_text::Change>& edi
   return text;
 }
 
-// The sample with another compute network.
+// Returns the sample with another compute network.
 design::Design sample_with(const std::vector<design_text::Change>& edits) {
   std::vector<design_text::Change> all = {{"workloads", ""}, {"goals", ""}};
   all.insert(all.end(), edits.begin(), edits.end());
@@ -269,7 +269,7 @@ const Json* find(const Json& list, const std::string& id) {
   return nullptr;
 }
 
-// Every id that is named exists, every endpoint is somewhere, and no share passes the whole.
+// Expects that every named id exists, every endpoint has a place, and no share exceeds the whole.
 void expect_whole(const Json& v) {
   std::set<std::string> ids;
   for (const Json& s : v["switches"]) EXPECT_TRUE(ids.insert(s["id"]).second) << s["id"];
@@ -335,7 +335,7 @@ TEST(ViewFabric, ring_and_all_to_all_load_the_uplinks) {
 TEST(ViewFabric, a_lost_spine_slows_and_a_lost_leaf_cuts) {
   const design::Design d = template_design("superpod-h100");
   const compare::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
-  // Three quarters of an all_to_all leave their leaf: half of the spines are too few for it.
+  // Three quarters of an all-to-all leave their leaf, which is too much for half of the spines.
   std::vector<std::string> half;
   for (int i = 0; i < 8; ++i) half.push_back("spine-" + std::to_string(i));
   const Json spine = fabric_view(d, {.collective = ask, .failed = half});
@@ -385,9 +385,8 @@ TEST(ViewFabric, other_topologies_are_drawn) {
   EXPECT_THAT(torus["switches"], SizeIs(1024));
 }
 
-// "Smooth to 16,384 endpoints": under 2 MB, and under half a second of the processor (`orrery bench
-// view_fabric_16k_lost`). The limit here leaves room for sanitizers, and counts no neighbour's
-// time.
+// "Smooth to 16,384 endpoints": under 2 MB, and under half a second of CPU time (`orrery bench
+// view_fabric_16k_lost`). The limit here allows for sanitizers and does not count other processes.
 TEST(ViewFabric, sixteen_thousand_endpoints_stay_small_and_quick) {
   const design::Design d = sample_with({{"fleet[0].count", "2048"},
                                         {"site.power", "40 MW"},
@@ -416,7 +415,7 @@ TEST(ViewFabric, unknown_networks_and_parts_are_refused) {
   EXPECT_THAT(to_text(none.error()), HasSubstr("fabric.no-network"));
 }
 
-// Two hosts of eight NICs at 50 GB/s on one leaf.
+// Two hosts with eight NICs at 50 GB/s on one leaf.
 TEST(ViewFabric, json_fields_of_a_network) {
   const Json v = Json::parse(text_of(fabric_view_json(*two_node_review().machine, {})));
   EXPECT_EQ(fields_of(v),

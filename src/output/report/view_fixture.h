@@ -1,4 +1,4 @@
-// What the tests of the views share: designs from texts and templates, and answers as texts.
+// Shared by the tests of the views: designs from texts and templates, and answers as texts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ inline const review::Review& small_review() {
   return *kReview;
 }
 
-// "a b c": the names of an object's fields, sorted.
+// Returns "a b c": the names of an object's fields, sorted.
 inline std::string fields_of(const nlohmann::json& object) {
   std::string out;
   for (const auto& [key, value] : object.items()) out += (out.empty() ? "" : " ") + key;

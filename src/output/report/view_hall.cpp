@@ -46,7 +46,7 @@ void write_racks(JsonWriter& w, const review::SiteView& v) {
   w.end_array();
 }
 
-// Nodes and links gathered, so that what flows in and out of each is written once.
+// Collects nodes and links, so that each flow is written once.
 struct Sankey {
   struct Node {
     std::string id;
@@ -71,7 +71,8 @@ struct Sankey {
   }
 };
 
-// What the site draws beside the chain's input: by parts, or as one where the PUE is given.
+// Adds what the site draws besides the input of the power chain: by part, or as one flow if the PUE
+// is given.
 void add_overhead(Sankey& s, const review::SiteView& v) {
   if (!v.breakdown) {
     const Watts rest = v.draw_mean - v.it_mean - v.chain.loss;

@@ -54,7 +54,7 @@ TEST(ViewHall, a_site_has_figures_and_a_power_chain) {
   EXPECT_DOUBLE_EQ(site["it_nameplate_w"], v.it_nameplate.base());
   EXPECT_DOUBLE_EQ(site["it_mean_w"], v.it_mean.base());
   EXPECT_DOUBLE_EQ(site["draw_mean_w"], v.draw_mean.base());
-  // Sixteen nodes of 10.2 kW, two in what air cools.
+  // Sixteen nodes of 10.2 kW, two per air-cooled rack.
   EXPECT_EQ(site["racks_total"], 8);
   EXPECT_EQ(site["racks_shown"], 8);
   EXPECT_EQ(site["racks"].size(), 8U);
@@ -77,7 +77,7 @@ Json hall_view(const design::Design& d) {
   return Json::parse(hall_view_json(review::run_stages(d, machine::known())));
 }
 
-// A stage gives on what comes in, and the source feeds everything.
+// Expects that a stage passes on its input less its loss, and that the source feeds everything.
 void expect_balanced(const Json& site) {
   std::map<std::string, double> in, out, power;
   std::map<std::string, std::string> kind;
@@ -125,7 +125,7 @@ TEST(ViewHall, the_sample_has_32_racks) {
   const Json v = hall_view(template_design("superpod-h100"));
   ASSERT_EQ(v["sites"].size(), 1U);
   const Json& site = v["sites"][0];
-  // 127 nodes, four a rack: 31 full ones and one of three, at 10.2 kW a node.
+  // 127 nodes, four per rack: 31 full racks and one of three, at 10.2 kW per node.
   EXPECT_EQ(site["racks_total"], 32);
   EXPECT_EQ(site["racks"].back()["nodes"], 3);
   EXPECT_EQ(site["racks"][0]["power_w"], 40800);
@@ -142,7 +142,7 @@ TEST(ViewHall, a_node_over_the_rack_limit_is_drawn_above_it) {
   EXPECT_GT(v["sites"][0]["racks"][0]["density_ratio"], 1.2);
 }
 
-// 30 nodes and three spares, four a rack: eight full ones and one of one.
+// 30 nodes and three spares, four per rack: eight full racks and one of one.
 TEST(ViewHall, spares_are_in_racks_and_heat_follows_the_cooling) {
   const Json v = hall_of_design(kTwoRuns);
   ASSERT_EQ(v["sites"].size(), 1U);
@@ -168,7 +168,7 @@ TEST(ViewHall, spares_are_in_racks_and_heat_follows_the_cooling) {
   EXPECT_GT(site["draw_peak_w"], site["draw_mean_w"]);
 }
 
-// With a PUE of its own, what is beside IT and the chain's losses is overhead.
+// If the PUE is given, everything besides IT and the losses of the chain is overhead.
 TEST(ViewHall, power_is_conserved_with_a_given_pue) {
   std::string text = kTwoRuns;
   text.replace(text.find("rack: 60 kW"), 11, "rack: 60 kW, pue: 1.4");
@@ -208,7 +208,7 @@ workloads:
              checkpoint: { every: 30 min, mode: async, to: [near, far], keep: { far: 3 } } }
 )";
 
-// Racks of four nodes of 10 kW, and three of one of 1 kW; a UPS that loses 5 of 60 kW.
+// Racks of four nodes of 10 kW, and three racks of one node of 1 kW; a UPS that loses 5 of 60 kW.
 review::Review whole_review(const catalog::CoolingMethod& cooling) {
   static const design::Design* const kDesign = new design::Design(design_of(kWholeDesign));
   review::Review r = review::run_stages(*kDesign, machine::known());
@@ -244,7 +244,7 @@ review::Review whole_review(const catalog::CoolingMethod& cooling) {
   return r;
 }
 
-// A chain that takes more than the mean draw is what the site draws.
+// If the chain takes more than the mean draw, the site draws what the chain takes.
 TEST(ViewHall, supply_is_at_least_what_the_chain_takes) {
   const catalog::CoolingMethod cooling{.id = "c", .liquid_heat_fraction = 0.375};
   review::Review r = whole_review(cooling);

@@ -15,47 +15,47 @@ constexpr int kNone = -1;
 std::string_view about(cluster::Cause cause) {
   switch (cause) {
     case cluster::Cause::productive:
-      return "it steps and saves";
+      return "steps and saves";
     case cluster::Cause::feed:
-      return "it waits for samples";
+      return "waits for samples";
     case cluster::Cause::contention:
-      return "storage traffic is on the compute wires";
+      return "storage traffic shares the compute network";
     case cluster::Cause::straggler:
       return "the slowest host sets the pace";
     case cluster::Cause::shrunk:
-      return "hosts are missing: it goes on with fewer replicas";
+      return "hosts are missing: continues with fewer replicas";
     case cluster::Cause::cap:
-      return "it is slowed to stay under the site's power";
+      return "slowed to stay under the site's power limit";
     case cluster::Cause::paused:
-      return "a NIC pauses the network";
+      return "a NIC's pause frames stop the network";
     case cluster::Cause::heat:
-      return "it is slowed: the cooling does not keep up";
+      return "slowed because the cooling cannot keep up";
     case cluster::Cause::save:
-      return "it stands while it saves";
+      return "stops while it saves a checkpoint";
     case cluster::Cause::lost:
-      return "work is done again";
+      return "repeats work that was lost";
     case cluster::Cause::detect:
-      return "a fault is there and nobody has seen it yet";
+      return "a fault has happened but is not yet detected";
     case cluster::Cause::requeue:
-      return "the scheduler ends the run and readies another";
+      return "the scheduler ends the run and requeues it";
     case cluster::Cause::no_host:
-      return "too few hosts are left; it waits for one";
+      return "too few hosts are left: waits for one";
     case cluster::Cause::start:
       return "processes start, groups form, kernels compile";
     case cluster::Cause::restore:
-      return "the checkpoint is read";
+      return "reads the checkpoint";
     case cluster::Cause::repair:
-      return "the host is mended";
+      return "the host is in repair";
     case cluster::Cause::power:
       return "the site has no power for it";
     case cluster::Cause::reserve:
-      return "the host stands by";
+      return "the host is a spare in reserve";
     case cluster::Cause::standby:
-      return "a replica stands and waits for requests";
+      return "a replica is ready and waits for requests";
     case cluster::Cause::stranded:
-      return "jobs wait, but it is not where or not as many as they need";
+      return "jobs wait, but they need more GPUs, or GPUs in another place";
     case cluster::Cause::idle:
-      return "nobody asks for it";
+      return "no workload needs it";
   }
   return "";
 }
@@ -76,7 +76,7 @@ struct Point {
   int name = 0;
 };
 
-// Texts by the order in which they are first seen.
+// Numbers texts in the order in which they are first seen.
 class Names {
  public:
   int of(const std::string& text) {
@@ -91,7 +91,7 @@ class Names {
   std::vector<std::string> texts_;
 };
 
-// The log read once from front to back.
+// Reads the log once from front to back.
 class LogReader {
  public:
   explicit LogReader(const run::Run& run) : run_(run) {
@@ -100,7 +100,8 @@ class LogReader {
     for (Span& s : spans) {
       if (s.end_s < 0) s.end_s = run.simulated.base();
     }
-    // What began and ended at one instant is nothing to draw, and may have been a reason only.
+    // A span that begins and ends at the same instant is not drawn; it may only have given a
+    // reason.
     std::erase_if(spans, [](const Span& s) { return s.end_s <= s.begin_s; });
   }
 
@@ -210,7 +211,7 @@ void write_points(JsonWriter& w, const LogReader& log) {
   w.end_object();
 }
 
-// A run's number, or what the page writes of hosts that no run has.
+// Returns the number of a run, or a code for hosts that no run holds.
 int holder_code(const world::HostChange& c) {
   constexpr int kOtherWork = -4;
   switch (c.mark) {
@@ -241,7 +242,7 @@ void write_hosts(JsonWriter& w, const run::Run& run) {
   w.end_object();
 }
 
-// A column by how its name ends, as the world names them.
+// Writes a column; its unit follows from the end of its name, as the world names columns.
 void write_column(JsonWriter& w, const world::Series& series, std::size_t c) {
   constexpr std::string_view kShareEnd = "_accelerators", kPowerEnd = "_it_w";
   const std::string& name = series.columns[c];
@@ -262,14 +263,14 @@ void write_column(JsonWriter& w, const world::Series& series, std::size_t c) {
 }  // namespace
 
 std::string run_timeline_json(const run::Run& run) {
-  const LogReader told(run);
+  const LogReader log(run);
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "timeline");
   w.field("design", run.design).field("simulated_s", run.simulated.base());
   w.field("seed", run.seed).field("accelerators", run.accelerators);
   write_words(w);
-  write_spans(w, told);
-  write_points(w, told);
+  write_spans(w, log);
+  write_points(w, log);
   write_hosts(w, run);
   w.key("series").begin_object().field("bin_s", run.series.bin.base());
   w.key("columns").begin_array();

@@ -73,8 +73,7 @@ TEST(ViewRun, a_detection_without_a_fault_has_no_reason) {
   EXPECT_EQ(Json::parse(run_timeline_json(run))["spans"]["why"], Json::array({-1}));
 }
 
-// A detection that no fault of its own instant began has no reason, and a reason ends with the
-// outage.
+// A detection without a fault at the same instant has no reason, and a reason ends with the outage.
 TEST(ViewRun, a_reason_lasts_until_the_run_steps_again) {
   using enum sim::TraceKind;
   const Json v = Json::parse(run_timeline_json(run_with_log(
@@ -108,7 +107,8 @@ world::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const 
           .value = value};
 }
 
-// A run that is struck at 100 s by host 3, struck again while it starts, and steps from 150 s on.
+// Returns a run that is hit at 100 s by a fault of host 3, hit again while it starts, and steps
+// from 150 s on.
 run::Run struck_twice() {
   using enum sim::TraceKind;
   run::Run run{.design = "d", .simulated = Seconds(200)};
@@ -140,7 +140,7 @@ run::Run struck_twice() {
 
 TEST(ViewRun, an_outage_span_has_its_fault) {
   const Json view = Json::parse(run_timeline_json(struck_twice()));
-  // Steps, detection, starting, detection, restoring, steps; what took no time is gone.
+  // Steps, detection, starting, detection, restoring, steps; spans without duration are removed.
   EXPECT_EQ(view["spans"]["begin_s"], Json({0.0, 100.0, 110.0, 120.0, 140.0, 150.0}));
   EXPECT_EQ(view["spans"]["end_s"], Json({100.0, 110.0, 120.0, 140.0, 150.0, 200.0}));
   EXPECT_EQ(view["spans"]["why"], Json({-1, 1, 1, 2, 2, -1}));
@@ -185,8 +185,8 @@ TEST(ViewRun, levels_have_names) {
   EXPECT_EQ(columns[2]["kind"], "level");
 }
 
-// A real run: spans of a job do not overlap, hosts are where the ledger says, and the spans of a
-// cause add up to what the run says the cause took.
+// A real run: spans of a job do not overlap, hosts are where the record says, and the spans of a
+// cause add up to the time of that cause.
 TEST(ViewRun, all_booked_time_is_shown) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());
@@ -225,7 +225,7 @@ TEST(ViewRun, all_booked_time_is_shown) {
   }
 }
 
-// At every change the hosts that the run holds are as many as it asked for, or fewer in an outage.
+// At every change the run holds as many hosts as it requested, or fewer during an outage.
 TEST(ViewRun, a_host_belongs_to_one_run_at_a_time) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());

@@ -6,6 +6,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "layers/traffic/replica_trace.h"
+#include "model/figures/assumptions.h"
 #include "model/jobs/serving_choices.h"
 #include "output/report/figure_json.h"
 #include "plan/verdict/sections.h"
@@ -15,9 +16,10 @@
 namespace orrery::report {
 namespace {
 
-// Loads of a replica, of what it carries within the objective: past it, to show how it breaks.
+// Loads as a share of what a replica carries within the objectives; above 1 they show how it
+// degrades.
 constexpr double kLoads[] = {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1};
-constexpr double kTraced = 400;  // requests behind the iterations that are drawn
+constexpr double kTraced = 400;  // requests simulated behind the drawn iterations
 constexpr std::uint64_t kTracedSeed = 1;
 constexpr std::size_t kMostChoices = 12;
 
@@ -38,18 +40,23 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
   }
   if (a.view == nullptr) {
     return fail({.code = "serving.no-workload",
-                 .what = workload.empty()
-                             ? "the design serves no transformer"
-                             : "no workload '" + workload.substr(0, 80) + "' serves a transformer",
+                 .what = workload.empty() ? "the design serves no transformer"
+                                          : "there is no workload '" + workload.substr(0, 80) +
+                                                "' that serves a transformer",
                  .fix = "name one of `workloads`, or add a `serve` with a model"});
   }
   std::string why = a.view->infeasible;
   if (why.empty()) {
+    std::vector<jobs::ServeJob> zones;
+    jobs::for_each_job<jobs::ServeJob>(*review.resolved, [&](const jobs::ServeJob& job) {
+      if (job.workload == a.view->workload) zones.push_back(job);
+    });
     for (processes::ServicePlan& p :
-         processes::service_plans(*review.machine, *a.view->workload, false)) {
+         processes::service_plans(std::move(zones), *review.machine, false)) {
       if (p.job.label == a.view->label) a.plan = std::move(p);
     }
-    why = a.plan.job.serve == nullptr ? "it has no replicas in time" : a.plan.job.infeasible;
+    why = a.plan.job.serve == nullptr ? "no replica of it can meet its objectives"
+                                      : a.plan.job.infeasible;
   }
   if (why.empty()) return a;
   return fail({.code = "serving.infeasible",
@@ -58,7 +65,7 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
                .fix = "change the split, the format or the objective of this service"});
 }
 
-// One level by itself.
+// Returns a quantile of a single load level.
 double quantile(const processes::LoadWindow& w,
                 processes::LatencyPoints processes::WindowPart::* of, double share) {
   const double one = 1;
@@ -71,7 +78,7 @@ double good(const processes::LoadWindow& w) {
 }
 
 struct Objectives {
-  double ttft = 0, tpot = 0, whole = 0, task = 0;  // 0: none
+  double ttft = 0, tpot = 0, whole = 0, task = 0;  // objectives in seconds; 0: none
 
   explicit Objectives(const design::Objective& o)
       : ttft(o.ttft_p99.value_or(Seconds(0)).base()),
@@ -79,7 +86,8 @@ struct Objectives {
         whole(o.latency_p99.value_or(Seconds(0)).base()),
         task(o.task_p99.value_or(Seconds(0)).base()) {}
 
-  // The worst latency over its bound: at most 1 where all hold, 0 where there are none.
+  // Returns the worst ratio of a latency to its bound: at most 1 if all hold, 0 if there are no
+  // bounds.
   double worst(const processes::LoadWindow& w) const {
     double most = 0;
     const auto look = [&](double bound, processes::LatencyPoints processes::WindowPart::* of) {
@@ -131,7 +139,7 @@ void write_break(JsonWriter& w, const std::vector<processes::LoadWindow>& levels
   for (const processes::LoadWindow& l : levels) {
     const double worst = o.worst(l);
     if (worst > 1) {
-      // Between two levels; below the first nothing was tried.
+      // Interpolate between two levels; below the first, nothing was simulated.
       w.value(rate > 0 ? rate + (l.rate - rate) * (1 - held) / (worst - held) : 0.0);
       return;
     }
@@ -150,7 +158,8 @@ void write_choices(JsonWriter& w, const review::Review& r, const AskedService& a
                             .target = jobs::target_of(*a.view->serve, own.query.request.output),
                             .engines = {},
                             .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
-                            .most_tp = std::min(8, a.view->fleet->node.part.accelerators)};
+                            .most_tp = std::min(figures::assumptions::kWidestTp,
+                                                a.view->fleet->node.part.accelerators)};
   for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) {
     question.engines.emplace_back(engine);
   }
@@ -219,9 +228,9 @@ std::unexpected<Diagnostics> too_large(const review::Review& r, const AskedServi
   return fail({.code = "serving.too-large",
                .place = design::place_of(r.design(), a.view->path),
                .what = a.view->label + ": its requests take too long to simulate here",
-               .why = "an answer of the console may take ten seconds of one processor",
+               .why = "an answer for the console may use ten CPU seconds",
                .fix = "run it as a job, or with `orrery simulate`; fewer turns and shorter prompts "
-                      "take less"});
+                      "are faster"});
 }
 
 }  // namespace
@@ -250,9 +259,10 @@ Result<std::string> serving_view_json(const review::Review& review, const std::s
   w.field("good_ratio", good(windows.loss)).field("restarted", windows.restarted).end_object();
   write_choices(w, review, *asked);
   write_iterations(w, review, plan.ask);
-  w.field("note",
-          "Curves are windows of requests simulated one by one on a few replicas; the ways to "
-          "serve it are closed forms, which differ from the curves where requests come in bursts.");
+  w.field(
+      "note",
+      "Curves come from windows of requests simulated one by one on a few replicas. The ways to "
+      "serve it come from closed forms, which differ from the curves if requests come in bursts.");
   w.end_object();
   return w.text() + '\n';
 }

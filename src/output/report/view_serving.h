@@ -1,12 +1,12 @@
-// A service of a design for drawing: latencies and goodput as the rate of a replica moves, where
-// the objectives break, a replica lost at the peak, other ways to serve the same traffic, and the
-// iterations of one replica in its busiest hour.
+// A service of a design for drawing: latencies and goodput as the load of a replica changes, the
+// load at which objectives fail, the loss of a replica at the peak, other ways to serve the same
+// traffic, and the iterations of one replica in its busiest hour.
 //
-// Levels are windows of requests simulated one by one (processes/service_windows.h); ways to serve
-// it are closed forms (jobs/serving_choices.h), so that they may differ from the levels by the
-// error of both; iterations are of one replica that does both prefill and decode, also where the
-// design has them apart. `breaks_at` is read on a straight line between the last level that meets
-// every objective and the first that does not.
+// Levels are windows of requests simulated one by one (processes/service_windows.h). Ways to serve
+// are closed forms (jobs/serving_choices.h), so they may differ from the levels by the errors of
+// both. Iterations are those of one replica that does both prefill and decode, even if the design
+// separates them. `breaks_at` is interpolated between the last level that meets every objective and
+// the first that does not.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@
 
 namespace orrery::report {
 
-// Iterations of a picture; more are no picture.
+// Most iterations in a drawing.
 inline constexpr std::size_t kMostIterations = 240;
 
-// `workload` by name; empty: the first that serves a transformer. Faults: "serving.no-workload",
-// "serving.infeasible".
-// Fails with "serving.too-large" once `stop` says so: nobody waits, or it takes too much time.
+// `workload` is a name; empty: the first that serves a transformer. Fails with
+// "serving.no-workload" or "serving.infeasible", and with "serving.too-large" if `stop` becomes
+// true because the client left or the simulation takes too long.
 Result<std::string> serving_view_json(const review::Review& review, const std::string& workload,
                                       const std::function<bool()>& stop = {});
 

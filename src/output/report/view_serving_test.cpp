@@ -27,7 +27,8 @@ workloads:
   - serve: { name: other, model: llama-3-8b, replicas: 1, tp: 1,
              arrivals: { rate: 1 /s, input_tokens: 900, output_tokens: 20 },
              objective: { latency_p99: 1 s } }
-  - serve: { name: chat, model: llama-3-8b, engine: tensorrt-llm, replicas: 3, tp: 1, precision: fp8,
+  - serve: { name: chat, model: llama-3-8b, engine: tensorrt-llm, replicas: 3, tp: 1,
+            precision: fp8,
              arrivals: { rate: 6 /s, peak: 1.5, input_tokens: 1500, output_tokens: 30 },
              objective: { ttft_p99: 200 ms, tpot_p99: 30 ms } }
 )";
@@ -40,10 +41,11 @@ struct LevelsCase {
   Json view;
 };
 
-// The service `chat`, its plan and the windows at the loads that are drawn.
+// Fills in the service `chat`, its plan and the windows at the drawn loads.
 void fill_levels(LevelsCase& c) {
   c.review = std::make_unique<review::Review>(review::run_stages(c.design, machine::known()));
-  auto plans = processes::service_plans(*c.review->machine, c.design.workloads[1], false);
+  const machine::Machine& m = *c.review->machine;
+  auto plans = processes::service_plans(jobs::serve_jobs(m, c.design.workloads[1]), m, false);
   ASSERT_EQ(plans.size(), 1U);
   c.plan = std::move(plans[0]);
   std::vector<double> rates;
@@ -115,13 +117,13 @@ TEST(ViewServing, the_named_service_is_shown) {
   EXPECT_EQ(c.view["devices_per_replica"], 1);
   EXPECT_EQ(c.view["replicas"], 3);
   EXPECT_EQ(c.view["prefill_replicas"], 0);
-  // 6 a second, half as many again at the peak, on three.
+  // 6 per second, half as many again at the peak, on three replicas.
   EXPECT_NEAR(c.view["peak_rate"].get<double>(), 6 * 1.5 / 3, 1e-9);
   EXPECT_EQ(c.view["objectives"], Json({{"ttft_s", 0.2}, {"tpot_s", 0.03}, {"whole_s", nullptr}}));
 }
 
-// The straight line between the last level that keeps all promises and the first that does not; -1
-// where all do.
+// The straight line between the last level that meets all objectives and the first that does not;
+// -1 if all do.
 double expected_break(const Json& levels, const Json& objectives) {
   double rate = 0, held = 0;
   for (const Json& l : levels) {
@@ -154,7 +156,7 @@ TEST(ViewServing, a_view_whose_client_has_left_ends_without_an_answer) {
       serving_view_json(*shared_levels().review, "chat", [&asked] { return ++asked > 100; });
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().front().code, "serving.too-large");
-  EXPECT_LT(asked, 200) << "it stops soon after it was told to";
+  EXPECT_LT(asked, 200) << "it stops soon after stop is true";
 }
 
 TEST(ViewServing, choices_meet_model_and_objectives) {
@@ -171,7 +173,7 @@ TEST(ViewServing, choices_meet_model_and_objectives) {
                        .most_tp = 8};
   const auto all = jobs::serving_for(c.review->models(), ask, view.peak);
   ASSERT_GT(all.size(), 13U);
-  const Json& told = c.view["choices"];
+  const Json& drawing = c.view["choices"];
   std::size_t at = 0;
   int current = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -180,28 +182,28 @@ TEST(ViewServing, choices_meet_model_and_objectives) {
         o.engine == "tensorrt-llm" && o.format == catalog::Dtype::fp8 && o.tp == 1 && !o.apart;
     current += in_use;
     if (i >= 12 && !in_use) continue;
-    ASSERT_LT(at, told.size());
-    EXPECT_EQ(told[at], Json({{"engine", o.engine},
-                              {"format", to_text(o.format)},
-                              {"tp", o.tp},
-                              {"apart", o.apart},
-                              {"replicas", o.replicas},
-                              {"prefill", o.prefill},
-                              {"gpus", o.gpus},
-                              {"batch", told[at]["batch"]},
-                              {"requests_per_s", told[at]["requests_per_s"]},
-                              {"ttft_s", told[at]["ttft_s"]},
-                              {"tpot_s", told[at]["tpot_s"]},
-                              {"error_ratio", told[at]["error_ratio"]},
-                              {"current", in_use}}));
-    EXPECT_DOUBLE_EQ(told[at]["batch"], o.batch);
-    EXPECT_DOUBLE_EQ(told[at]["requests_per_s"], o.requests.base());
-    EXPECT_DOUBLE_EQ(told[at]["ttft_s"], o.ttft.base());
-    EXPECT_DOUBLE_EQ(told[at]["tpot_s"], o.tpot.base());
-    EXPECT_DOUBLE_EQ(told[at]["error_ratio"], o.error);
+    ASSERT_LT(at, drawing.size());
+    EXPECT_EQ(drawing[at], Json({{"engine", o.engine},
+                                   {"format", to_text(o.format)},
+                                   {"tp", o.tp},
+                                   {"apart", o.apart},
+                                   {"replicas", o.replicas},
+                                   {"prefill", o.prefill},
+                                   {"gpus", o.gpus},
+                                   {"batch", drawing[at]["batch"]},
+                                   {"requests_per_s", drawing[at]["requests_per_s"]},
+                                   {"ttft_s", drawing[at]["ttft_s"]},
+                                   {"tpot_s", drawing[at]["tpot_s"]},
+                                   {"error_ratio", drawing[at]["error_ratio"]},
+                                   {"current", in_use}}));
+    EXPECT_DOUBLE_EQ(drawing[at]["batch"], o.batch);
+    EXPECT_DOUBLE_EQ(drawing[at]["requests_per_s"], o.requests.base());
+    EXPECT_DOUBLE_EQ(drawing[at]["ttft_s"], o.ttft.base());
+    EXPECT_DOUBLE_EQ(drawing[at]["tpot_s"], o.tpot.base());
+    EXPECT_DOUBLE_EQ(drawing[at]["error_ratio"], o.error);
     ++at;
   }
-  EXPECT_EQ(told.size(), at);
+  EXPECT_EQ(drawing.size(), at);
   EXPECT_EQ(current, 1);
 }
 
@@ -217,12 +219,12 @@ TEST(ViewServing, iterations_are_of_one_replica_at_peak_load) {
   const auto notes = traffic::trace_iterations(
       policy, clock, processes::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
   ASSERT_EQ(notes.size(), 240U);
-  const Json& told = c.view["iterations"];
-  EXPECT_DOUBLE_EQ(told["rate"], ask.high);
-  EXPECT_DOUBLE_EQ(told["end_s"], notes.back().start + notes.back().seconds);
-  ASSERT_EQ(told["rows"].size(), notes.size());
+  const Json& drawing = c.view["iterations"];
+  EXPECT_DOUBLE_EQ(drawing["rate"], ask.high);
+  EXPECT_DOUBLE_EQ(drawing["end_s"], notes.back().start + notes.back().seconds);
+  ASSERT_EQ(drawing["rows"].size(), notes.size());
   for (std::size_t i = 0; i < notes.size(); ++i) {
-    const Json& row = told["rows"][i];
+    const Json& row = drawing["rows"][i];
     EXPECT_DOUBLE_EQ(row["start_s"], notes[i].start);
     EXPECT_DOUBLE_EQ(row["time_s"], notes[i].seconds);
     EXPECT_EQ(row["prompt_tokens"], notes[i].prompt_tokens);
@@ -290,7 +292,7 @@ void expect_the_way_in_use(const Json& choices) {
   EXPECT_EQ(current, 1);
 }
 
-// The worst latency over its bound, at a level.
+// Returns the worst ratio of a latency to its bound at a level.
 double worst_of(const Json& level, const Json& objectives) {
   double worst = 0;
   for (const auto& [key, bound] :
@@ -301,7 +303,7 @@ double worst_of(const Json& level, const Json& objectives) {
   return worst;
 }
 
-// "a b c": the names of an object's fields, sorted.
+// Returns "a b c": the names of an object's fields, sorted.
 std::string names_in(const Json& object) {
   std::string out;
   for (const auto& [key, value] : object.items()) out += (out.empty() ? "" : " ") + key;
@@ -337,7 +339,7 @@ void expect_all_fields(const Json& v) {
               "apart batch current engine error_ratio format gpus prefill replicas requests_per_s "
               "tp tpot_s ttft_s");
   }
-  // Shares of the capacity of a replica; higher loads never recover.
+  // Shares of the capacity of a replica; latencies only grow with the load.
   const double loads[] = {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1};
   ASSERT_GE(v["levels"].size(), 7U);
   for (std::size_t i = 0; i < v["levels"].size(); ++i) {
@@ -349,7 +351,7 @@ void expect_all_fields(const Json& v) {
   }
 }
 
-// An objective between the first level's latency and the last's breaks between the two.
+// An objective between the first level's latency and the last's fails between the two levels.
 TEST(ViewServing, a_service_is_drawn_with_its_breaking_point) {
   const Json view =
       serving_view(served_sample_with({"workloads[1].serve.objective.ttft_p99", "200 ms"}));
@@ -368,7 +370,7 @@ TEST(ViewServing, a_service_is_drawn_with_its_breaking_point) {
     held = l["rate"];
   }
   EXPECT_GT(held, 0);
-  // Linear between the last level that holds and the first that does not, the bound is crossed.
+  // The bound is crossed linearly between the last level that holds and the first that does not.
   const Json& levels = view["levels"];
   for (std::size_t i = 1; i < levels.size(); ++i) {
     const double before = worst_of(levels[i - 1], view["objectives"]);
@@ -380,7 +382,7 @@ TEST(ViewServing, a_service_is_drawn_with_its_breaking_point) {
     break;
   }
   EXPECT_NEAR(levels[6]["rate"].get<double>() / levels[0]["rate"].get<double>(), 10, 1e-9);
-  // Some hundred requests at the rate that is asked are drawn, not a fixed time of them.
+  // A few hundred requests at the requested rate are drawn, not a fixed time.
   EXPECT_LE(view["iterations"]["end_s"].get<double>(),
             3 * 400 / view["peak_rate"].get<double>() + 60);
   int widest = 0;

@@ -8,6 +8,7 @@
 #include "model/design/names.h"
 #include "model/design_text/profiles.h"
 #include "model/jobs/tier_asks.h"
+#include "model/machine/tier_purchase.h"
 #include "output/report/figure_json.h"
 #include "plan/verdict/sections.h"
 
@@ -31,7 +32,7 @@ void write_profile(JsonWriter& w, const machine::Tier& t, const catalog::Catalog
   w.end_array();
 }
 
-// What of a tier a year costs, of its own lines: bought or rented.
+// Returns the cost of a tier per year, from its own lines of the bill: bought or rented.
 double held_share(const review::Review& r, const machine::Tier& t) {
   return t.capacity > Bytes(0) ? r.used_of(t) / t.capacity : 0;
 }
@@ -79,8 +80,8 @@ void write_tiers(JsonWriter& w, const review::Review& r) {
   w.end_array();
 }
 
-// The rules of the run for a tier; drives in the nodes without one hold the newest, which the next
-// save replaces.
+// Returns the run's keep rules for a tier. Node-local drives without a rule keep the newest
+// checkpoint until the next save replaces it.
 storage::KeepRule keep_on(const machine::Tier& tier, const design::Checkpoint& wanted) {
   for (const design::KeepRule& rule : wanted.keep) {
     if (rule.tier != tier.label && rule.tier != word_of(tier.tier->tier)) continue;
@@ -178,8 +179,8 @@ Result<std::string> storage_view_json(const review::Review& review, const std::s
   const review::TrainView* run = saver(review, workload);
   if (run == nullptr && !workload.empty()) {
     return fail({.code = "storage.no-workload",
-                 .what = "no run '" + workload.substr(0, 80) + "' saves anything",
-                 .fix = "name a `train` with a checkpoint, or none"});
+                 .what = "there is no run '" + workload.substr(0, 80) + "' that saves checkpoints",
+                 .fix = "name a `train` with a checkpoint, or leave the name out"});
   }
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "storage").key("workloads");
@@ -199,8 +200,9 @@ Result<std::string> storage_view_json(const review::Review& review, const std::s
     w.end_object();
   }
   w.field("note",
-          "Where checkpoints are is the lifecycle policy on the planned clock: one move at a time "
-          "and nothing fails. Runs that save to the same tier at once take longer: see Run.");
+          "The places of checkpoints follow the lifecycle policy on the planned clock: one move at "
+          "a time, and nothing fails. Runs that save to the same tier at the same time take "
+          "longer: see Run.");
   w.end_object();
   return w.text() + '\n';
 }

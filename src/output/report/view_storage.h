@@ -1,10 +1,10 @@
 // The storage of a design for drawing: its tiers, where the checkpoints of a run are over time and
 // why they moved, and the two clocks of a save.
 //
-// Tiers are the review's sections with what they are made of. The lives of checkpoints are the
+// Tiers are the review's sections with their parts. The lives of checkpoints come from the
 // lifecycle policy on the planned clock (storage/save_lives.h): what `orrery agent lifecycle` would
-// do where nothing fails. The two clocks are the plan's: until the job computes again, and until a
-// copy outlives the node that wrote it.
+// do without failures. The two clocks are the plan's: the time until the job computes again, and
+// the time until a copy survives the loss of the node that wrote it.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@
 
 namespace orrery::report {
 
-// Saves of a picture; more are no picture.
+// Most saves in a drawing.
 inline constexpr int kMostSaves = 16;
 
-// `workload` is a run that saves, by name; empty: the first. Faults: "storage.no-workload" for a
-// name that no such run has. A design without one has tiers alone.
+// `workload` is the name of a run that saves; empty: the first. Fails with "storage.no-workload" if
+// no such run has the name. A design without such runs has tiers only.
 Result<std::string> storage_view_json(const review::Review& review, const std::string& workload);
 
 }  // namespace orrery::report

@@ -43,7 +43,7 @@ TEST(ViewStorage, save_intervals_are_those_of_the_plan) {
     EXPECT_TRUE(lives["milestones"].is_array());
     EXPECT_FALSE(lives["stays"].empty());
   }
-  const auto none = storage_view_json(r, "nobody");
+  const auto none = storage_view_json(r, "no-such");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().front().code, "storage.no-workload");
 }
@@ -119,7 +119,8 @@ TEST(ViewStorage, save_times_are_those_of_the_plan) {
   EXPECT_DOUBLE_EQ(clocks["interval_s"], run->checkpoint->interval.base());
 }
 
-// Three are kept on the hot tier: when the fifth is there, one has gone, and the policy said why.
+// Three checkpoints are kept on the hot tier: when the fifth exists, one has been deleted, with the
+// policy's reason.
 TEST(ViewStorage, retention_follows_the_rules) {
   const Json lives = storage_view(stored_sample_with({}))["run"]["lives"];
   EXPECT_LE(lives["saves"], kMostSaves);
@@ -164,7 +165,7 @@ TEST(ViewStorage, without_checkpoints_only_tiers_are_shown) {
   EXPECT_TRUE(view["run"].is_null());
   EXPECT_FALSE(view["tiers"].empty());
   const auto wrong =
-      storage_view_json(review::run_stages(stored_sample_with({}), machine::known()), "nobody");
+      storage_view_json(review::run_stages(stored_sample_with({}), machine::known()), "no-such");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error()[0].code, "storage.no-workload");
 }

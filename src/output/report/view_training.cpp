@@ -42,8 +42,9 @@ Result<Asked> ask(const review::Review& review, const std::string& workload) {
   }
   if (a.view == nullptr) {
     return fail({.code = "training.no-workload",
-                 .what = workload.empty() ? "the design trains nothing"
-                                          : "no workload '" + workload.substr(0, 80) + "' trains",
+                 .what = workload.empty()
+                             ? "the design trains nothing"
+                             : "there is no workload '" + workload.substr(0, 80) + "' that trains",
                  .fix = "name one of `workloads`, or add a `train`"});
   }
   if (a.view->fleet == nullptr || a.view->fleet->accelerator() == nullptr) {
@@ -114,14 +115,15 @@ void write_memory(JsonWriter& w, const jobs::TrainingRun& run, const machine::Mo
 std::string timeline_note(const jobs::TrainingPrediction& p, int drawn) {
   std::string note;
   if (drawn < p.step.microbatches) {
-    note = fmt::format("{} of {} microbatches are drawn; the others repeat the middle.", drawn,
-                       p.step.microbatches);
+    note = fmt::format("{} of {} microbatches are drawn; the others repeat those in the middle.",
+                       drawn, p.step.microbatches);
   }
   const catalog::Schedule schedule = p.layout.schedule;
   if (p.layout.pp > 1 && (schedule == catalog::Schedule::zero_bubble ||
                           schedule == catalog::Schedule::dualpipe)) {
     note += (note.empty() ? "" : " ");
-    note += "Drawn as 1F1B of the same stage times: the bubbles of this schedule are smaller.";
+    note +=
+        "Drawn as 1F1B with the same stage times; the bubbles of the real schedule are smaller.";
   }
   return note;
 }
@@ -175,7 +177,8 @@ void write_figures(JsonWriter& w, const review::Review& r, const review::TrainVi
   w.end_object();
 }
 
-// A plain network: data parallel, one stage, the parts that its model has.
+// Writes a plain network (not a transformer): data parallel, one stage, with the parts of its
+// model.
 void write_plain(JsonWriter& w, const review::TrainView& v) {
   const jobs::StepPlan& plan = v.step;
   write_layout(w, {.dp = v.accelerators, .sharding = catalog::Sharding::none}, plan.layout);
@@ -195,7 +198,7 @@ void write_plain(JsonWriter& w, const review::TrainView& v) {
   w.key("parts").begin_array().end_array().end_object().end_array().end_object();
   w.key("timeline").begin_object().field("stages", 1).field("microbatches", 1);
   w.field("microbatches_drawn", 0).field("end_s", plan.step.base());
-  w.field("note", "A network that is no transformer has no pipeline.");
+  w.field("note", "A network that is not a transformer has no pipeline.");
   w.key("blocks").begin_array().end_array().end_object();
   w.key("search").null();
 }
@@ -239,7 +242,7 @@ Result<std::string> training_trace_json(const review::Review& review, const std:
   if (!asked) return std::unexpected(asked.error());
   if (!asked->run) {
     return fail({.code = "training.no-trace",
-                 .what = "a network that is no transformer has no timeline of its step"});
+                 .what = "a network that is not a transformer has no timeline of its step"});
   }
   const jobs::TrainingPrediction& p = asked->run->prediction;
   return step_trace_json(

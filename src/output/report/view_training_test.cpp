@@ -173,7 +173,7 @@ TEST(ViewTraining, an_interleaved_pipeline_is_drawn_chunk_by_chunk) {
   if (drawn == plain["microbatches_drawn"]) EXPECT_LT(interleaved["end_s"], plain["end_s"]);
 }
 
-// A microbatch has a block forward and one back on each of its stages.
+// A microbatch has one forward and one backward block on each of its stages.
 TEST(ViewTraining, a_timeline_has_two_blocks_per_stage_and_microbatch) {
   const design::Design deep = design_of(
       design_text::edit_text(kTwoRuns, {"workloads[1].train.layout", "{ tp: 1, pp: 64, mbs: 1 }"},
@@ -306,7 +306,8 @@ TEST(ViewTraining, a_workload_that_does_not_train_is_refused) {
               HasSubstr("training.infeasible"));
 }
 
-// 8 accelerators; 1.25 either way of 4 s, of which 1 and 3; what takes no time is not drawn.
+// 8 accelerators; 1.25 s above and below 4 s, with parts of 1 and 3 s; parts that take no time are
+// not drawn.
 TEST(ViewTraining, a_plain_network_has_no_pipeline) {
   review::Review r = review::run_stages(template_design("av-vision"), machine::known());
   review::TrainView& t = r.trains[0];

@@ -31,8 +31,8 @@ std::optional<CascadeView> view_cascade(const Review& r, const ServeView& v) {
   c.usd_here = each(v.devices, v.rate);
   c.usd_large = each(large.devices, large.rate);
   c.usd = c.usd_here + to.share * c.usd_large;
-  c.replicas_alone = std::max(1.0, serving::replicas_needed(v.peak, large.capacity_per_replica,
-                                                            figures::assumptions::kReplicaLoad));
+  c.replicas_alone =
+      std::max(1.0, large.replicas_for(v.peak, figures::assumptions::kReplicaLoad));
   c.usd_alone = each(large.accelerators_for(c.replicas_alone), v.rate);
   return c;
 }

@@ -1,13 +1,13 @@
-// A service that lets a larger model answer what is too hard for it: what the two give together,
-// and what the larger one alone would.
+// A service that passes hard requests on to a larger model: what the two give together, and what
+// the larger one would give alone.
 //
 //   answer  = own answer + share x the larger one's, means: the first is made before it is judged
-//   quality = (1 - share) q + share Q      were those that go on like the others
-//             min(q, 1 - share) + share Q  at best: they are those that would have been wrong
-//   cost    = own cost of a request + share x the larger one's, replicas that stand over mean
-//   traffic alone   = the replicas that the larger model takes for this service's peak
-// Wrong for: judges that cost something themselves, and hard questions that the larger model gets
-// wrong more often than its test says.
+//   quality = (1 - share) q + share Q      if the requests passed on are like the others
+//             min(q, 1 - share) + share Q  at best: if they are those answered wrong
+//   cost    = own cost per request + share x the larger one's, mean running replicas over mean
+//   traffic alone   = the replicas that the larger model needs for this service's peak
+// Leaves out the cost of judging answers, and hard questions that the larger model gets wrong more
+// often than its test says.
 #pragma once
 
 #include <optional>
@@ -19,16 +19,16 @@ namespace orrery::review {
 struct CascadeView {
   const ServeView* large = nullptr;
   Seconds answer;
-  std::optional<double> quality;  // where both are given
+  std::optional<double> quality;  // if both are given
   std::optional<double> quality_best;
-  double usd_here = 0;  // of one request
+  double usd_here = 0;  // per request
   double usd_large = 0;
-  double usd = 0;  // of one answer that stays
+  double usd = 0;  // per final answer
   double usd_alone = 0;
   double replicas_alone = 0;
 };
 
-// None where the service does not escalate, or one of the two cannot be served.
+// Returns nothing if the service does not escalate, or one of the two cannot be served.
 std::optional<CascadeView> view_cascade(const Review& review, const ServeView& small);
 
 }  // namespace orrery::review

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::review {
 namespace {
@@ -129,11 +130,11 @@ double reserved_discount(const design::Rent& rent, const catalog::Catalog& catal
   return discount;
 }
 
-Usd egress_of(const design::Design& design, const catalog::Catalog&) {
+Usd egress_of(const design::Design& design) {
   const design::Economics& e = design.economics;
   if (!e.egress) return Usd(0);
   if (e.egress_price) return *e.egress * *e.egress_price;
-  // Bills are by the month: twelve equal ones.
+  // Bills are monthly: twelve equal ones.
   return egress_cost(*e.egress / 12, cost::aws_egress_steps()) * 12;
 }
 

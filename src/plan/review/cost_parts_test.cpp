@@ -91,11 +91,11 @@ TEST(CostParts, reservation_discounts) {
 
 TEST(CostParts, egress_by_price_band) {
   design::Design d;
-  EXPECT_EQ(egress_of(d, {}), Usd());
+  EXPECT_EQ(egress_of(d), Usd());
   d.economics.egress = terabytes(240);  // twenty a month: ten at 9 cents, ten at 8.5
-  EXPECT_NEAR(egress_of(d, {}).base(), 12 * (900 + 850), 1e-6);
+  EXPECT_NEAR(egress_of(d).base(), 12 * (900 + 850), 1e-6);
   d.economics.egress_price = usd(0.01) / gigabytes(1);
-  EXPECT_NEAR(egress_of(d, {}).base(), 2400, 1e-6);
+  EXPECT_NEAR(egress_of(d).base(), 2400, 1e-6);
 }
 
 }  // namespace

@@ -7,13 +7,15 @@
 #include "core/base/statistics.h"
 #include "layers/cost/break_even.h"
 #include "layers/cost/site_mix.h"
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 #include "model/figures/assumptions.h"
 #include "plan/review/cost_parts.h"
 
 namespace orrery::review {
 namespace {
 
+using figures::assumptions::kHallUsdPerWatt;
+using figures::assumptions::kPowerUsdPerKwh;
 using figures::assumptions::kUnknownPrice;
 using figures::assumptions::kUseHigh;
 using figures::assumptions::kUseLow;
@@ -53,8 +55,8 @@ bool has_accelerators(const CostContext& c) {
                              [](const machine::Fleet& f) { return f.accelerators > 0; });
 }
 
-// Share of the machines in service that workloads need, over the year; all of them where the design
-// has no workload to say otherwise.
+// Returns the share of the machines in service that workloads need over the year; all of them if
+// the design has no workloads.
 double use_of(const CostContext& c) {
   if (c.machine.design().workloads.empty()) return 1;
   const bool accelerated = has_accelerators(c);
@@ -79,12 +81,12 @@ void apply(const design::Economics& e, cost::OwnershipInput& in) {
   if (e.repair) in.repair = *e.repair;
 }
 
-// At the design's own price of electricity, or the middle of the site's region.
+// Uses the design's own price of electricity, or the middle of the site's region.
 cost::SiteBill bill_of(const SiteView& s, const design::Economics& e) {
   cost::SiteBill bill{.mean = s.it_mean,
                       .nameplate = s.it_nameplate,
                       .pue = s.pue.middle,
-                      .price = usd_per_kwh(0.08),
+                      .price = usd_per_kwh(kPowerUsdPerKwh),
                       .reference = "assumed",
                       .owns_hall = !s.site->rented_hall};
   if (e.power_price) {
@@ -113,8 +115,8 @@ void fill_owned(CostView& v, const CostContext& c) {
     owned += f.accelerators;
     hosts += f.hosts;
   }
-  // Servers alone are counted themselves, so that CPU fleets have a price per hour too; beside
-  // accelerators they are part of what an accelerator-hour costs.
+  // A fleet of CPU servers is counted in hosts, so that it has a price per hour too; next to
+  // accelerators, servers are part of the cost of an accelerator-hour.
   if (owned == 0) owned = hosts;
   if (owned == 0) return;
   const cost::SiteMix sites = sites_of(c);
@@ -128,7 +130,7 @@ void fill_owned(CostView& v, const CostContext& c) {
   if (sites.owned_share > 0) {
     const catalog::TcoParameter* hall = c.machine.catalog().tco("facility-capex");
     in.colocation = in.colocation * (1 - sites.owned_share);
-    in.hall = UsdPerWatt(hall ? hall->typical : 11.7) * sites.owned_share;
+    in.hall = UsdPerWatt(hall ? hall->typical : kHallUsdPerWatt) * sites.owned_share;
   }
   in.goodput = v.goodput;
   in.utilisation = v.utilisation * v.use;
@@ -136,7 +138,8 @@ void fill_owned(CostView& v, const CostContext& c) {
   v.owned = owned_cost(in);
 }
 
-// Nodes that the workloads hold, on average over the year: what is not reserved is given back.
+// Returns the nodes that the workloads hold on average over the year: nodes that are not reserved
+// are given back.
 double hired(const machine::FleetBook& book) {
   double nodes = 0;
   for (const machine::Booking& b : book.bookings) nodes += b.nodes * std::min(1.0, b.share);
@@ -163,7 +166,7 @@ RentedFleet rent_of(const machine::Fleet& f, const CostView& v, const CostContex
   if (r.input.kind == catalog::Contract::reserved)
     r.input.discount = reserved_discount(rent, c.machine.catalog());
   r.input.utilisation = v.utilisation;
-  // The failure stage already counts interruptions in the goodput of what runs here.
+  // The failure stage already counts interruptions in the goodput of the work here.
   r.input.goodput = v.goodput;
   r.input.spot_goodput = [](Seconds) { return 1.0; };
   r.rental = rented_cost(r.input);
@@ -174,8 +177,8 @@ RentedFleet rent_of(const machine::Fleet& f, const CostView& v, const CostContex
   return r;
 }
 
-// What leaves a rented tier in a year: samples that runs outside its provider read, less what a
-// cache holds. Inside a provider reading is free, and so is writing from anywhere.
+// Returns the yearly egress of a rented tier: samples read by runs outside its provider, less the
+// hits of a cache. Reading inside a provider is free, and so is writing from anywhere.
 Usd egress_of_tier(const machine::Tier& tier, const CostContext& c) {
   Bytes leaving;
   for (const TrainView& t : c.trains) {
@@ -197,7 +200,7 @@ void fill_runs(CostView& v, const CostContext& c) {
     if (!t.feasible() || t.run_time <= Seconds(0)) continue;
     RunCost run{.label = t.label, .per_useful_hour = v.per_useful_hour};
     run.accelerator_hours = t.accelerators * (t.run_time / hours(1));
-    // Useful hours are wall hours times goodput; the run pays for all of them.
+    // Useful hours are wall hours times goodput; the run pays for all wall hours.
     run.amount = cost::run_cost(t.accelerators, t.run_time * t.goodput, v.per_useful_hour);
     v.runs.push_back(std::move(run));
   }
@@ -213,7 +216,7 @@ void fill_market(CostView& v, const CostContext& c) {
   if (!v.market) return;
   v.contract = contract_price(*v.market, c.machine.catalog());
   if (!v.owned || v.accelerators <= 0) return;
-  // A rented hour loses to failures what an owned one does, so goodput drops out.
+  // A rented hour loses as much to failures as an owned one, so goodput cancels.
   const auto against = [&](UsdPerSecond rent) {
     return break_even_utilisation(v.input, rent / std::max(1e-9, v.goodput)).value_or(0);
   };
@@ -243,7 +246,7 @@ CostView view_cost(const CostContext& c) {
   }
   v.tier_rents = rents_of_tiers(c.machine.tiers, c.used, c.machine.catalog());
   for (TierRent& t : v.tier_rents) t.egress_per_year = egress_of_tier(*t.tier, c);
-  v.egress_per_year = egress_of(c.machine.design(), c.machine.catalog());
+  v.egress_per_year = egress_of(c.machine.design());
 
   for (const design::WanLink& line : c.machine.design().fabric.wan) {
     v.wan_per_year += line.price.value_or(UsdPerSecond(0)) * years(1);
@@ -251,7 +254,7 @@ CostView view_cost(const CostContext& c) {
   v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year + v.wan_per_year;
   for (const RentedFleet& r : v.rented) v.annual += r.per_year;
   for (const TierRent& t : v.tier_rents) v.annual += t.total();
-  // A millionth of the time is no use that a price could be stated for.
+  // Least use for which a price is stated: a millionth of the time.
   constexpr double kUsefulLeast = 1e-6;
   const double useful = v.use * v.utilisation * v.goodput;
   const double useful_hours = v.accelerators * 8760 * useful;

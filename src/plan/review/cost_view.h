@@ -1,4 +1,4 @@
-// The money of a design: what is bought, what is rented, what a useful hour and a run cost.
+// The money of a design: what is bought, what is rented, and the cost per useful hour and per run.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include "layers/cost/ownership_sensitivity.h"
 #include "layers/cost/rental.h"
 #include "model/design/design.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/machine.h"
 #include "plan/review/site_view.h"
 #include "plan/review/train_view.h"
@@ -20,7 +21,7 @@ struct RentedFleet {
   const machine::Fleet* fleet = nullptr;
   cost::RentalInput input;
   cost::Rental rental;
-  Usd per_year;  // billed: the hours that workloads hold, all hours of a reservation
+  Usd per_year;  // hours billed: those that workloads hold, or all hours of a reservation
   std::string reference;
 };
 
@@ -28,7 +29,7 @@ struct TierRent {
   const machine::Tier* tier = nullptr;
   Usd per_year;
   Usd requests_per_year;
-  Usd egress_per_year;  // what runs elsewhere read of it
+  Usd egress_per_year;  // for data that workloads elsewhere read from it
   std::string reference;
 
   Usd total() const { return per_year + requests_per_year + egress_per_year; }
@@ -43,31 +44,32 @@ struct RunCost {
 
 struct CostView {
   catalog::Bill bill;
-  cost::OwnershipInput input;            // of what is owned
-  std::optional<cost::Ownership> owned;  // none where all is rented
+  cost::OwnershipInput input;            // for what is owned
+  std::optional<cost::Ownership> owned;  // none if everything is rented
   std::vector<RentedFleet> rented;
   std::vector<TierRent> tier_rents;
   Usd egress_per_year;
-  Usd wan_per_year;          // lines between sites
+  Usd wan_per_year;          // rent of lines between sites
   Usd annual;                // owned, rented and fees
-  double accelerators = 0;   // owned and rented; nodes where the design has none
-  bool in_nodes = false;     // the latter
-  double goodput = 1;        // of the accelerators that train, weighted; 1 where none does
-  double utilisation = 0.9;  // of the booked hours, those in which somebody computes
-  double use = 1;            // of the bought hours, those that some workload needs: the ledger's
+  double accelerators = 0;   // owned and rented; nodes if the design has no accelerators
+  bool in_nodes = false;     // `accelerators` counts nodes
+  double goodput = 1;        // weighted mean of the accelerators that train; 1 if none does
+  // Share of booked hours in which the machines compute.
+  double utilisation = figures::assumptions::kUseUsual;
+  double use = 1;            // share of purchased hours that some workload needs, from the ledger
   UsdPerSecond per_useful_hour;  // per accelerator
-  double price_low = 1;          // of the capital items, as factors of the middle
+  double price_low = 1;          // interval of the capital items, as a factor of the middle
   double price_high = 1;
   std::vector<RunCost> runs;
   std::optional<cost::MarketPrice> market;    // on demand, list prices
-  std::optional<cost::MarketPrice> contract;  // for one to three years, by the usual discounts
-  // The use at which owning costs what renting does, against the contract price: above 1 where
-  // owning never pays. Low and high from the contract's and the bill's intervals, which are
-  // independent: base/estimate.h has the rule.
+  std::optional<cost::MarketPrice> contract;  // for one to three years, with the usual discounts
+  // The use at which owning costs as much as the contract price: above 1, owning never pays. Low
+  // and high combine the intervals of contract and bill, which are independent: base/estimate.h has
+  // the rule.
   double break_even = 0;
   double break_even_low = 0;
   double break_even_high = 0;
-  double break_even_earliest = 0;  // the cheapest bill against the dearest list price: at the least
+  double break_even_earliest = 0;  // lower bound: the cheapest bill against the dearest list price
   cost::Tornado tornado;
   std::vector<std::string> unpriced;
 };

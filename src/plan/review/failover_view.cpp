@@ -52,7 +52,7 @@ class Zones {
   }
 
  private:
-  // With what is left of one zone; the others have their replicas' room, or room for all.
+  // Routes with `left` of one zone; the others have their replicas' room, or room for all.
   traffic::RegionRouting routed(std::size_t lost, double left, double room) const {
     std::vector<RegionNow> now;
     for (const ServeView& v : views_) {
@@ -74,7 +74,7 @@ class Zones {
     return {.zone = move.to,
             .way = *way,
             .rate = PerSecond(move.rate),
-            .replicas_needed = serving::replicas_needed(all, there.capacity_per_replica, 1),
+            .replicas_needed = there.replicas_for(all),
             .replicas = there.replicas,
             .load = all / (there.capacity_per_replica * there.replicas),
             .ttft_p99 = full.ttft_p99 + way->away(),
@@ -87,7 +87,7 @@ class Zones {
   std::vector<Region> regions_;
 };
 
-// Shares of the time.
+// Shares of time without power.
 struct Darkness {
   double all = 0;
   double unseen = 0;
@@ -115,8 +115,8 @@ void each_service(std::span<ServeView> views, Visit visit) {
   }
 }
 
-// Share of the time that those who take the zone's users stand with enough replicas for both;
-// `service` are the views of all its zones.
+// Returns the share of time in which the zones that take this zone's users have enough replicas for
+// both; `service` are the views of all its zones.
 double others_up(std::span<const ServeView> service, const ServeView& v, const machine::Machine& m,
                  const std::vector<SiteView>& sites) {
   PerSecond moved;
@@ -169,7 +169,7 @@ namespace {
 void settle(std::span<ServeView> service, const machine::Machine& m,
             const std::vector<SiteView>& sites) {
   for (ServeView& v : service) {
-    if (!v.feasible() || v.replicas_up <= 0) continue;  // too few for the peak anyway
+    if (!v.feasible() || v.replicas_up <= 0) continue;  // too few for the peak in any case
     const Seconds after =
         v.serve->zones.empty()
             ? Seconds(0)

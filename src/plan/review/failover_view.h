@@ -1,12 +1,11 @@
-// A service whose zones take each other's traffic, in closed form: a site is lost at peak.
+// A service whose zones take each other's traffic, in closed form: one site is lost at peak.
 //
-//   whom the others take    traffic/failover.h, by what their replicas carry within the objective
-//   TTFT there              of a replica with its own users and the guests, and the way:
+//   users taken over        traffic/failover.h, by what the others' replicas carry in the objective
+//   TTFT there              of a replica with its own users and the guests, and the path:
 //                           + round trip + bytes of a request / rate of the line
-//   replicas needed there   (own peak + guests) / what one carries: none stands by while a site is
-//                           lost
-// All zones are at their peak together, so that no hour is worse. Keys and values of talks are lost
-// with their site; that turns are computed anew, only a run sees.
+//   replicas needed there   (own peak + guests) / what one carries: no spares while a site is lost
+// All zones are at their peak together, so no hour is worse. The KV caches of conversations are
+// lost with their site; only a run sees that their turns are computed again.
 #pragma once
 
 #include <optional>
@@ -20,33 +19,34 @@ struct ServeView;
 struct SiteView;
 
 struct FailoverTo {
-  std::size_t zone = 0;  // of the same service
+  std::size_t zone = 0;  // zone of the same service
   jobs::FailoverWay way;
   PerSecond rate;
   double replicas_needed = 0;
-  double replicas = 0;  // that stand there
-  double load = 0;      // of what they carry, with the guests
+  double replicas = 0;  // replicas in that zone
+  double load = 0;      // share of what they carry, guests included
   Seconds ttft_p99;
   Seconds latency_p99;
-  BytesPerSecond line;  // what crosses with the requests
+  BytesPerSecond line;  // bytes per second of the requests on the way there
 };
 
 struct FailoverView {
   std::vector<FailoverTo> to;
-  std::optional<std::size_t> first;  // zone that is asked first; none where no way leads
-  PerSecond refused;                 // for which nobody has room
-  double spilled = 0;  // of what is over its capacity with a host too few left: that others take
+  std::optional<std::size_t> first;  // zone that is asked first; none if no line leads to any
+  PerSecond refused;                 // requests per second for which no zone has room
+  double spilled = 0;  // share of the excess that others take when one host too few is left
 
-  double served(PerSecond peak) const;  // of its users
-  double load() const;                  // of the fullest that take them
-  Seconds ttft_p99() const;             // of the slowest
+  double served(PerSecond peak) const;  // share of its users that others take
+  double load() const;                  // of the fullest zone that takes users
+  Seconds ttft_p99() const;             // of the slowest zone
   Seconds latency_p99() const;
 };
 
-// Of the views of one service after the other.
+// Fills in the failover of each service's views, one service after the other.
 void view_failovers(std::vector<ServeView>& views, const machine::Machine& machine);
-// How often users are answered, with all that may take a site or its replicas.
-//   alone = (1 - dark) P(enough replicas)       dark: no power, nor batteries, nor generators
+// How often users get answers, with everything that may take down a site or its replicas.
+//   alone = (1 - dark) P(enough replicas)       dark: no power from utility, batteries or
+//   generators
 void settle_availability(std::vector<ServeView>& views, const machine::Machine& machine,
                          const std::vector<SiteView>& sites);
 

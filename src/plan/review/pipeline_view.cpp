@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
-#include "model/jobs/replica_start.h"
-
 namespace orrery::review {
 namespace {
 
 class Filler {
  public:
-  Filler(const machine::Machine& m, const std::vector<TrainView>& trains,
-         const std::vector<ServeView>& serves, const std::vector<BatchView>& batches)
-      : m_(m), trains_(trains), serves_(serves), batches_(batches) {}
+  Filler(const std::vector<TrainView>& trains, const std::vector<ServeView>& serves,
+         const std::vector<BatchView>& batches)
+      : trains_(trains), serves_(serves), batches_(batches) {}
 
   void fill(StageView& s, const jobs::TiersLeft& left) const {
     if (!s.infeasible.empty()) return;
@@ -34,23 +32,21 @@ class Filler {
   static void train(StageView& s, const TrainView& t) {
     s.time = t.run_time;
     if (!t.feasible()) s.infeasible = t.infeasible;
-    if (t.feasible() && t.run_time <= Seconds(0)) s.infeasible = "its run has no end";
+    if (t.feasible() && t.run_time <= Seconds(0)) s.infeasible = "its run never ends";
   }
   static void batch(StageView& s, const BatchView& b) {
     s.time = b.duration;
-    if (b.fleet == nullptr) s.infeasible = "no fleet to run on";
+    if (b.fleet == nullptr) s.infeasible = "there is no fleet to run on";
   }
-  // Zones reload beside each other.
-  void serve(StageView& s, const ServeView& v) const {
+  // Zones load new weights at the same time.
+  static void serve(StageView& s, const ServeView& v) {
     if (!v.feasible() || v.fleet == nullptr) {
-      s.infeasible = v.infeasible.empty() ? "no fleet to run on" : v.infeasible;
+      s.infeasible = v.infeasible.empty() ? "there is no fleet to run on" : v.infeasible;
       return;
     }
-    s.time = max(s.time,
-                 jobs::replica_start(m_, *v.serve, *v.fleet, v.devices_per_replica) * v.replicas);
+    s.time = max(s.time, v.start * v.replicas);
   }
 
-  const machine::Machine& m_;
   const std::vector<TrainView>& trains_;
   const std::vector<ServeView>& serves_;
   const std::vector<BatchView>& batches_;
@@ -66,7 +62,7 @@ PipelineView view_pipeline(const machine::Machine& m, const std::vector<TrainVie
   std::vector<const jobs::TrainJob*> runs;
   for (const TrainView& t : trains) runs.push_back(&t);
   const auto left = jobs::tiers_left(m, plain, runs);
-  const Filler filler(m, trains, serves, batches);
+  const Filler filler(trains, serves, batches);
   for (const jobs::PipelineStage& p : plain) {
     StageView s{p, {}, {}, {}};
     filler.fill(s, left);

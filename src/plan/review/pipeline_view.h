@@ -1,11 +1,11 @@
-// The pipeline in closed form: stages along the longest way, one cycle alone.
+// The pipeline in closed form: stages along the critical path, with no other cycle running.
 //
 //   start = latest end of those it waits for        end = start + time
 //   lead  = latest end of the stages that serve     freshness = every + lead
-// An event that comes just after a cycle has begun waits for the next, and for that one's model.
+// An event that arrives just after a cycle has begun waits for the next cycle, and for its model.
 // Moving takes jobs/pipeline.h's time, a run its time with losses, a batch its duration, serving
-// a start of every replica in turn. Where a stage takes longer than the period, cycles pile up
-// before it and freshness has no bound: a rule says so. Waits for hosts are not in it.
+// one start after the other of all replicas. If a stage takes longer than the period, cycles pile
+// up before it and freshness has no bound: a rule says so. Waits for hosts are left out.
 #pragma once
 
 #include <optional>
@@ -20,14 +20,14 @@ namespace orrery::review {
 
 struct StageView : jobs::PipelineStage {
   Seconds time;
-  Seconds start;  // from the cycle's beginning
+  Seconds start;  // from the start of the cycle
   Seconds end;
 };
 
 struct PipelineView {
   std::vector<StageView> stages;
   std::optional<Seconds> every;
-  std::optional<Seconds> lead;  // none where nothing serves, or a stage never ends
+  std::optional<Seconds> lead;  // none if no stage serves, or a stage never ends
 };
 
 PipelineView view_pipeline(const machine::Machine& machine, const std::vector<TrainView>& trains,

@@ -13,7 +13,7 @@ namespace orrery::review {
 namespace {
 
 using figures::assumptions::kReplicaBack;
-// Halves round up, whatever the last bit of a share says.
+// Halves round up, whatever the last bit of a share is.
 constexpr double kRounding = 1e-9;
 
 double hosts_of(const ServeView& v, double replicas) {
@@ -21,7 +21,7 @@ double hosts_of(const ServeView& v, double replicas) {
   return std::max(1.0, devices / std::max(1, v.fleet->accelerators_per_host));
 }
 
-// That may be down while the rest carries the peak.
+// Returns the hosts that may be down while the rest carries the peak.
 double spare_hosts(const ServeView& v, double replicas) {
   const double replicas_per_host = replicas / hosts_of(v, replicas);
   return std::max(0.0,
@@ -30,10 +30,10 @@ double spare_hosts(const ServeView& v, double replicas) {
 }
 
 double availability_at(const ServeView& v, double replicas, PerSecond host_rate) {
-  // Too few for the peak before anything fails: never enough.
+  // Too few for the peak even before anything fails: never enough.
   if (replicas < v.replicas_needed * figures::assumptions::kReplicaLoad - kRounding) return 0;
   const double hosts_down = hosts_of(v, replicas) * (host_rate * kReplicaBack);
-  // A host takes all its replicas with it; the service holds while the rest carries the peak.
+  // A host takes all its replicas down; the service is up while the rest carries the peak.
   return 1 - poisson_above(static_cast<std::int64_t>(spare_hosts(v, replicas)), hosts_down);
 }
 
@@ -56,8 +56,7 @@ double availability_with(const ServeView& v, double replicas, const machine::Mac
 }
 
 double enough_replicas(const ServeView& v, const machine::Machine& m) {
-  const double with_guests =
-      serving::replicas_needed(v.peak + v.guests_asked, v.capacity_per_replica, 1);
+  const double with_guests = v.replicas_for(v.peak + v.guests_asked);
   const double least =
       std::ceil((v.guests_asked > PerSecond(0) ? std::max(v.replicas_needed, with_guests)
                                                : v.replicas_needed) -
@@ -65,19 +64,19 @@ double enough_replicas(const ServeView& v, const machine::Machine& m) {
   if (!v.workload->terms.availability) return least;
   const PerSecond host_rate = m.failures_of(*v.fleet).host_rate();
   const double most = 2 * least + 64;
-  // A large service is tried in steps of a few replicas in a thousand.
+  // A large service is tried in steps of a few replicas per thousand.
   const double step = 1 + std::floor(least / 256);
   for (double replicas = least; replicas <= most; replicas += step) {
     if (availability_at(v, replicas, host_rate) >= *v.workload->terms.availability) return replicas;
   }
-  return std::max(least, v.replicas);  // none is enough, and a rule says so
+  return std::max(least, v.replicas);  // no number is enough, and a rule says so
 }
 
 std::optional<int> replicas_for_availability(const ServeView& v, double wanted,
                                              const machine::Machine& m) {
   const PerSecond host_rate = m.failures_of(*v.fleet).host_rate();
   const auto have = static_cast<int>(std::ceil(std::min(v.replicas, 1e6)));
-  // A large service is tried in steps of a few replicas in a thousand.
+  // A large service is tried in steps of a few replicas per thousand.
   const int step = 1 + have / 256;
   for (int replicas = have; replicas <= 2 * have + 64; replicas += step) {
     if (availability_at(v, replicas, host_rate) >= wanted) return replicas;

@@ -14,7 +14,7 @@ namespace orrery::review {
 namespace {
 
 using orrery::math::kLog100;
-// To which the load of a replica is found, as a share of it.
+// Precision of a replica's load when it is searched for, as a share of it.
 constexpr double kPointWidth = 1e-3;
 
 // Replicas over the hours of a day, if they followed the load at once.
@@ -32,8 +32,8 @@ Called replicas_called(const ServeView& v) {
   return called;
 }
 
-// The point of a replica that carries its share of the peak: found by bisection over the requests
-// that decode, since a replica serves more the more of them it holds.
+// Returns the point at which a replica carries its share of the peak, by bisection over the number
+// of requests that decode: the more a replica holds, the more it serves.
 serving::ServingPoint point_at(const serving::Replica& replica,
                                const serving::RequestShape& request, PerSecond per_replica,
                                double most, const serving::ServingCosts& costs) {
@@ -53,7 +53,7 @@ serving::ServingPoint point_at(const serving::Replica& replica,
   return best;
 }
 
-// Prefill and decode on replicas of their own.
+// Prefill and decode on separate replicas.
 void fill_apart(ServeView& v, const serving::ServingCosts& costs) {
   const jobs::ApartSize& size = *v.apart;
   const serving::Replica& replica = v.replica;
@@ -113,14 +113,14 @@ void fill_joined(ServeView& v, const serving::ServingCosts& costs) {
   v.adapters = jobs::adapter_view(v.replica, at, v.request);
 }
 
-// M/M/1.
+// A non-transformer network, as M/M/1.
 void fill_plain(ServeView& v) {
   const double left = v.most_per_replica.base() - (v.peak + v.guests).base() / v.replicas;
   v.latency_p99 = left > 0 ? Seconds(kLog100 / left) : years(1);
   if (v.target) v.replicas_mean = replicas_called(v).mean;
 }
 
-// What users see of the replicas at the peak.
+// The latencies that users see at the peak.
 void fill_latencies(ServeView& v, const machine::Machine& m) {
   if (!v.feasible()) return;
   if (v.model == nullptr) {
@@ -133,35 +133,21 @@ void fill_latencies(ServeView& v, const machine::Machine& m) {
   v.availability = v.replicas_up = availability_with(v, v.replicas, m);
 }
 
-// The figures of an equal service, on this machine.
-ServeView taken_over(const ServeView& earlier, const machine::Machine& m,
-                     const design::Workload& w) {
-  ServeView view = earlier;
-  static_cast<jobs::ServeJob&>(view) = jobs::taken_over(earlier, m, w);
-  return view;
-}
-
 }  // namespace
 
-std::vector<ServeView> view_serves(const machine::Machine& m,
+std::vector<ServeView> view_serves(const jobs::Jobs& jobs, const machine::Machine& m,
                                    const std::vector<ServeView>* earlier) {
   std::vector<ServeView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    const auto* serve = std::get_if<design::Serve>(&w.task);
-    if (serve == nullptr) continue;
+  jobs::for_each_job<jobs::ServeJob>(jobs, [&](const jobs::ServeJob& job) {
+    ServeView view{job};
     if (earlier != nullptr) {
-      const std::size_t zones = std::max<std::size_t>(1, serve->zones.size());
-      for (std::size_t z = 0; z < zones; ++z) {
-        views.push_back(taken_over((*earlier)[views.size()], m, w));
-      }
-      continue;
-    }
-    for (jobs::ServeJob& job : jobs::serve_jobs(m, w)) {
-      ServeView view{std::move(job)};
+      view = (*earlier)[views.size()];
+      static_cast<jobs::ServeJob&>(view) = job;
+    } else {
       fill_latencies(view, m);
-      views.push_back(std::move(view));
     }
-  }
+    views.push_back(std::move(view));
+  });
   if (earlier == nullptr) view_failovers(views, m);
   return views;
 }

@@ -202,12 +202,12 @@ void expect_at(const ServeView& v, const serving::ServingPoint& p) {
 }
 
 const std::string kSmall = "model: llama-3-8b, tp: 1, ";
-const std::string kTalk =
+const std::string kConversation =
     "arrivals: { rate: 40 /s, peak: 1.5, input_tokens: 900, output_tokens: 120 }";
 
 TEST(ServeView, transformer_answers_at_its_share_of_the_peak) {
-  const Review r =
-      served(kSmall + "replicas: 7, objective: { ttft_p99: 1 s, tpot_p99: 30 ms }, " + kTalk);
+  const Review r = served(kSmall + "replicas: 7, objective: { ttft_p99: 1 s, tpot_p99: 30 ms }, " +
+                          kConversation);
   const Asked a(r);
   const ServeView& v = a.v;
   ASSERT_TRUE(v.feasible()) << v.infeasible;
@@ -242,7 +242,7 @@ TEST(ServeView, overloaded_service_runs_at_its_capacity) {
 
 // Whole requests within 3 s: the most that decode in whole numbers.
 TEST(ServeView, bound_on_whole_requests_limits_capacity) {
-  const Review r = served(kSmall + "objective: { latency_p99: 2 s }, " + kTalk);
+  const Review r = served(kSmall + "objective: { latency_p99: 2 s }, " + kConversation);
   const Asked a(r);
   double most = 1;
   while (a.at(most + 1).whole_p99 <= seconds(2)) ++most;
@@ -250,16 +250,17 @@ TEST(ServeView, bound_on_whole_requests_limits_capacity) {
   EXPECT_NEAR(a.v.capacity_per_replica / a.at(most).requests, 1, 1e-12) << most;
   // Not even one: a tenth under what a single request takes.
   const double alone = a.at(1).whole_p99.base();
-  const Review none = served(
-      kSmall + "objective: { latency_p99: " + std::to_string(alone * 0.98e3) + " ms }, " + kTalk);
+  const Review none =
+      served(kSmall + "objective: { latency_p99: " + std::to_string(alone * 0.98e3) + " ms }, " +
+             kConversation);
   EXPECT_NE(none.serves[0].infeasible, "");
-  const Review never = served(kSmall + "objective: { ttft_p99: 1 us }, " + kTalk);
+  const Review never = served(kSmall + "objective: { ttft_p99: 1 us }, " + kConversation);
   EXPECT_NE(never.serves[0].infeasible, "");
 }
 
 // As many as have three in flight each, hour by hour; latencies are those of the busiest.
 TEST(ServeView, autoscaled_transformer_follows_the_day) {
-  const Review r = served(kSmall + "autoscale: { min: 3, max: 40, target: 3 }, " + kTalk);
+  const Review r = served(kSmall + "autoscale: { min: 3, max: 40, target: 3 }, " + kConversation);
   const Asked a(r);
   const double each = jobs::rate_in_flight(a.replica, a.v.request, 3, a.costs).base();
   double sum = 0, peak = 0;
@@ -277,7 +278,7 @@ TEST(ServeView, autoscaled_transformer_follows_the_day) {
 
 TEST(ServeView, adapter_slots_at_the_peak) {
   const Review r =
-      served(kSmall + "replicas: 2, adapters: { count: 64, slots: 4, rank: 16 }, " + kTalk);
+      served(kSmall + "replicas: 2, adapters: { count: 64, slots: 4, rank: 16 }, " + kConversation);
   const Asked a(r);
   ASSERT_TRUE(a.v.feasible()) << a.v.infeasible;
   ASSERT_TRUE(a.v.adapters.adapters.any());
@@ -453,11 +454,11 @@ TEST(ServeView, conversations_evict_each_others_history) {
     q.split.tp = 4;
     const machine::Costs device = serving_costs(r.models(), q);
     const serving::ServingCosts costs = serving_source(device);
-    jobs::settle_talks(request, *v.serve, replica_of(r.models(), q).value(), costs,
-                       {.target = jobs::target_of(*v.serve, request.output),
-                        .peak = PerSecond(45),
-                        .replicas = replicas,
-                        .load = 0.8});
+    jobs::settle_conversations(request, *v.serve, replica_of(r.models(), q).value(), costs,
+                               {.target = jobs::target_of(*v.serve, request.output),
+                                .peak = PerSecond(45),
+                                .replicas = replicas,
+                                .load = 0.8});
     EXPECT_NEAR(v.request.cached_share, request.cached_share, 1e-12);
     EXPECT_LT(v.request.cached_share, fresh - 0.01) << "not all of it is found";
     return v.request.cached_share;

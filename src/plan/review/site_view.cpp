@@ -6,11 +6,12 @@
 
 #include "layers/facility/climate.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::review {
 namespace {
 
-// The usual chain where a site declares none, utility side first.
+// The usual power chain if a site declares none, utility side first.
 constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-conversion",
                                        "pdu-transformer", "busway"};
 using figures::assumptions::kPueOverheadSpread;
@@ -23,8 +24,9 @@ const TrainView* train_of(const machine::Booking& b, const SiteContext& c) {
   return at != c.trains.end() && at->feasible() ? &*at : nullptr;
 }
 
-// Of the nodes' time: each booking by the nodes it runs on and the share of the time it does; what
-// nobody holds is idle. A fleet of a design without workloads is taken to serve.
+// Returns the phase shares of the nodes' time: each booking counts with the nodes and the share of
+// time that it runs; time without a booking is idle. In a design without workloads, a fleet is
+// taken to serve.
 facility::PhaseShares shares_on(const machine::Fleet& fleet, const SiteContext& c) {
   facility::PhaseShares sum;
   const machine::FleetBook& book = c.ledger.fleets[fleet.index];
@@ -38,7 +40,7 @@ facility::PhaseShares shares_on(const machine::Fleet& fleet, const SiteContext& 
     sum.checkpoint += t ? w * t->phases.checkpoint : 0;
     weight += w;
   }
-  if (weight > 1) {  // over-booked: it can only be busy all the time
+  if (weight > 1) {  // over-booked: busy all the time
     sum.matrix /= weight, sum.memory /= weight;
     sum.communication /= weight, sum.checkpoint /= weight;
   }
@@ -52,12 +54,13 @@ std::optional<facility::Swing> swing_on(const FleetPower& p, const SiteContext& 
     const auto at_step = power_phases(p.node, {.matrix = t.step.matrix_share,
                                                .memory = t.step.memory_share,
                                                .communication = t.step.exposed_share});
-    // Power is of a node, which may be a rack of many hosts.
+    // Power is counted per node, which may be a rack of many hosts.
     const int hosts_per_node = t.fleet->hosts_per_node();
     const int whole = (t.hosts + hosts_per_node - 1) / hosts_per_node;
     const int nodes = std::min(whole, t.fleet->fleet->count);
     facility::Swing swing = swing_of(facility::swing_request(at_step, nodes, t.step.step));
-    // The row of a node and of another accelerator in it need not agree on what a phase draws.
+    // The catalog rows of the node and of another accelerator in it may disagree on the power of a
+    // phase.
     swing.amplitude = min(swing.amplitude, p.node.nameplate * nodes);
     return swing;
   }
@@ -115,7 +118,7 @@ void fill_chain(SiteView& v, const catalog::Catalog& catalog) {
                          .capacity_multiplier = redundancy ? redundancy->capacity_multiplier : 1});
 }
 
-// By the hour, where the site names its hours.
+// Hour by hour, if the site names its hours.
 void fill_hours(SiteView& v, const catalog::SiteHours& file) {
   const facility::PueRequest plant{
       .it = v.it_mean, .electrical_loss = v.chain.loss, .supply_c = v.site->supply_c};
@@ -160,15 +163,16 @@ void fill_budget(SiteView& v) {
     return (p.node.nameplate * p.fleet->fleet->count).base();
   });
   const int nodes = largest->fleet->fleet->count + largest->fleet->fleet->spares;
-  // Switches and optics grow with the nodes; storage and the other fleets do not.
+  // Power of switches and optics grows with the nodes; that of storage and other fleets does not.
   const Watts per_node = largest->node.nameplate + (nodes > 0 ? v.fabric / nodes : Watts(0));
   v.budget = facility::site_budget({.site_power = *v.site->power,
                                     .pue = v.pue.middle,
                                     .other_it = v.it_nameplate - per_node * nodes,
                                     .power_per_node = per_node});
-  // PUE and switches do not shrink quite in step with the nodes; what stands and fits, fits.
-  const int stands = v.draw_peak <= *v.site->power ? nodes : 0;
-  v.budget->nodes = std::max(stands, static_cast<int>(v.budget->nodes * kInStep));
+  // PUE and switches do not shrink exactly in proportion to the nodes; nodes that already fit must
+  // stay.
+  const int fitting = v.draw_peak <= *v.site->power ? nodes : 0;
+  v.budget->nodes = std::max(fitting, static_cast<int>(v.budget->nodes * kInStep));
   v.budget_fleet = largest->fleet->index;
 }
 
@@ -193,7 +197,8 @@ void fill_schedule(SiteView& v, const catalog::Catalog& catalog) {
   if (auto schedule = plan_schedule(items)) v.schedule = std::move(*schedule);
 }
 
-// What a joule at the meter emits: of hours, each by what it takes of the energy.
+// Returns the carbon per joule at the meter; with hourly values, each hour counts with its share of
+// the energy.
 GramsPerJoule grid_of(const SiteView& v) {
   if (v.hours.is_empty()) return v.region ? v.region->carbon : GramsPerJoule(0);
   return mean_grams(v.hours) / mean_pue(v.hours);

@@ -1,5 +1,4 @@
-// A site with everything that stands in it: power, racks, cooling, PUE, what fits, carbon,
-// schedule.
+// A site with everything in it: power, racks, cooling, PUE, nodes that fit, carbon, schedule.
 #pragma once
 
 #include <optional>
@@ -23,14 +22,14 @@
 
 namespace orrery::review {
 
-// An owned fleet in its hall. Rented ones draw somebody else's power.
+// An owned fleet in its hall. Rented fleets draw their provider's power.
 struct FleetPower {
   const machine::Fleet* fleet = nullptr;
   facility::NodePower node;
-  facility::PhaseShares shares;  // of the wall time, over all that runs on it
+  facility::PhaseShares shares;  // shares of wall time, over all that runs on it
   std::vector<catalog::PowerPhase> phases;
-  Watts mean;  // of one node in service
-  Watts all;   // of all nodes, spares idle
+  Watts mean;  // per node in service
+  Watts all;   // all nodes, with spares idle
   facility::RackFit rack;
   int racks = 0;
   std::optional<facility::Swing> swing;
@@ -50,21 +49,22 @@ struct SiteView {
   Watts it_mean;
   int racks = 0;
   facility::ChainResult chain;
-  std::optional<facility::PueBreakdown> breakdown;  // none where the design gives the PUE
+  std::optional<facility::PueBreakdown> breakdown;  // none if the design gives the PUE
   facility::PueRange pue;
-  facility::Hours hours;                        // empty where the site names none
-  const catalog::SiteHours* weather = nullptr;  // the file that they are of
-  Watts draw_peak;                              // nameplate times PUE: what the contract must cover
+  facility::Hours hours;                        // empty if the site names none
+  const catalog::SiteHours* weather = nullptr;  // the file of the hours
+  // nameplate times PUE: what the power contract must cover
+  Watts draw_peak;
   Watts draw_mean;
   std::optional<facility::SiteBudget>
-      budget;                       // of the largest fleet, where the site's power is given
-  design::FleetIndex budget_fleet;  // that fleet
+      budget;                       // for the largest fleet, if the site's power is given
+  design::FleetIndex budget_fleet;  // the fleet that `budget` is for
   std::optional<facility::CduPlan> cdu;
   facility::Footprint year;
   std::optional<facility::BuildSchedule> schedule;
 
   bool has_machines() const { return !fleets.empty(); }
-  // The fleet that the budget is of; the first where there is no budget.
+  // Returns the fleet that the budget is for; the first one if there is no budget.
   const FleetPower& budgeted() const;
 };
 
@@ -72,11 +72,11 @@ struct SiteContext {
   const machine::Machine& machine;
   const machine::Ledger& ledger;
   const std::vector<TrainView>& trains;
-  // Views of a design whose build schedule is the same, so that it is not drawn again.
+  // Views of a design with the same build schedule, which then need not be drawn again.
   const std::vector<SiteView>* earlier = nullptr;
 };
 
-// Of its nameplate, what it draws on average.
+// Returns the site's mean draw as a share of its nameplate.
 inline double load_share(const SiteView& v) {
   return v.it_nameplate > Watts(0) ? std::min(1.0, v.it_mean / v.it_nameplate) : 1;
 }

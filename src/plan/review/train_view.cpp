@@ -6,7 +6,7 @@
 namespace orrery::review {
 namespace {
 
-// Drains and the time between them slow the steps beside them differently.
+// Drains slow the steps that run at the same time differently from the time between drains.
 double contention_loss(const TrainView& view) {
   double draining = 0;
   if (view.checkpoint && view.checkpoint->async && view.checkpoint->interval > Seconds(0)) {
@@ -24,14 +24,14 @@ failure::EffectiveTimeInput times_of(const TrainView& view) {
     in.save_stall = view.checkpoint->stall.total;
     if (view.checkpoint->async) in.unsafe_window = view.checkpoint->drain.total;
   } else {
-    // Nothing is saved, so a failure loses the whole run so far.
+    // Without saves, a failure loses all work since the start of the run.
     in.interval = max(view.raw_time, Seconds(1));
   }
   return in;
 }
 
-// What is left where failures are more or less frequent and restarts longer or shorter: the two
-// deviations in quadrature, since neither follows from the other.
+// Returns the efficiency if failures are more or less frequent and restarts longer or shorter: the
+// two deviations are independent and add in quadrature.
 double efficiency_at(const failure::EffectiveTimeInput& in, double rate_factor,
                      double restart_factor) {
   const double middle = exact_efficiency(in);
@@ -46,27 +46,19 @@ double efficiency_at(const failure::EffectiveTimeInput& in, double rate_factor,
 }
 
 facility::PhaseShares phases_of(const TrainView& view) {
-  // Of the wall time: the productive share splits as the step does, the rest saves or waits.
+  // Shares of the wall time: the productive share splits like the step, the rest saves or waits.
   const double busy = view.goodput;
   facility::PhaseShares p;
   p.matrix = busy * view.step.matrix_share;
   p.memory = busy * view.step.memory_share;
   p.communication = busy * view.step.exposed_share + view.contention * view.efficiency;
-  // Lost work was computed like the rest; only its result is gone.
+  // Lost work was computed like the rest; only its result is lost.
   p.matrix += view.shares.lost_work * view.step.matrix_share;
   p.checkpoint = view.shares.saving;
   return p;
 }
 
-void copy_step(const TrainView& from, TrainView& to) {
-  to.step = from.step;
-  to.infeasible = from.infeasible;
-  to.accelerators = from.accelerators;
-  to.hosts = from.hosts;
-}
-
-void join(TrainView& view, const machine::Machine& m, const machine::Ledger& ledger) {
-  fill_costs(view, m, &ledger);
+void join(TrainView& view) {
   const double fed = view.feed.known ? view.feed.loader.utilisation : 1;
   view.contention = contention_loss(view);
   const failure::EffectiveTimeInput times = times_of(view);
@@ -80,8 +72,8 @@ void join(TrainView& view, const machine::Machine& m, const machine::Ledger& led
   view.goodput_high =
       rest * efficiency_at(times, f.rate_low > 0 ? std::min(1.0, f.rate_low) : 1 / 1.000001,
                            1 / f.restart_factor);
-  // Below this a run does not move, and never ends: a rate of 1e-30 and 1e36 years would only look
-  // like figures.
+  // Least goodput: a run below it makes no progress. A rate of 1e-30 and a time of 1e36 years would
+  // only look like figures.
   constexpr double kGoodputLeast = 1e-6;
   if (view.goodput < kGoodputLeast) view.goodput = view.goodput_low = 0;
   view.units_per_s = view.raw_rate() * view.goodput;
@@ -91,22 +83,13 @@ void join(TrainView& view, const machine::Machine& m, const machine::Ledger& led
 
 }  // namespace
 
-std::vector<TrainView> view_trains(const machine::Machine& m, const machine::Ledger& ledger,
-                                   const std::vector<TrainView>* earlier) {
+std::vector<TrainView> view_trains(const jobs::Jobs& jobs) {
   std::vector<TrainView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    if (!std::holds_alternative<design::Train>(w.task)) continue;
-    TrainView view{jobs::name_job(m, w)};
-    if (!view.feasible()) {
-      // Nowhere to run: the reason is said.
-    } else if (earlier != nullptr) {
-      copy_step((*earlier)[views.size()], view);
-    } else {
-      fill_step(view, m);
-    }
-    if (view.feasible()) join(view, m, ledger);
+  jobs::for_each_job<jobs::TrainJob>(jobs, [&](const jobs::TrainJob& job) {
+    TrainView view{job};
+    if (view.feasible()) join(view);
     views.push_back(std::move(view));
-  }
+  });
   return views;
 }
 

@@ -1,4 +1,4 @@
-// A training run in closed form: what the costs of jobs/train_job.h come to over time.
+// A training run in closed form: what the costs of jobs/train_job.h add up to over time.
 //
 //   goodput = AU * (1 - contention) * efficiency(tau, C, R, M) * P(enough nodes)
 // AU is the loader's utilisation, tau the interval of the saves, C their stall, R the restart, M
@@ -10,25 +10,23 @@
 
 #include "layers/facility/node_power.h"
 #include "layers/failure/effective_time.h"
-#include "model/jobs/train_job.h"
+#include "model/jobs/resolve_jobs.h"
 
 namespace orrery::review {
 
 struct TrainView : jobs::TrainJob {
-  failure::TimeShares shares;  // of saving and failing
+  failure::TimeShares shares;  // of checkpoints and failures
   double contention = 0;       // share of the step lost to storage traffic on the compute network
-  double efficiency = 1;       // of saving and failing
+  double efficiency = 1;       // after checkpoints and failures
   double goodput = 0;
-  double goodput_low = 0;  // with the failure rate at its high end, and at its low
+  double goodput_low = 0;  // goodput at the high end of the failure rate, and at its low end
   double goodput_high = 0;
-  double units_per_s = 0;        // tokens or samples, at goodput
-  Seconds run_time;              // likewise
-  facility::PhaseShares phases;  // of the wall time
+  double units_per_s = 0;        // tokens or samples, after losses
+  Seconds run_time;              // after losses
+  facility::PhaseShares phases;  // shares of the wall time
 };
 
-// `ledger` has what is given by number and the services, which no spare of a run can be; `earlier`
-// are the views of a design whose steps are the same, so that they need not be searched again.
-std::vector<TrainView> view_trains(const machine::Machine& machine, const machine::Ledger& ledger,
-                                   const std::vector<TrainView>* earlier = nullptr);
+// Returns one view per training run, in order.
+std::vector<TrainView> view_trains(const jobs::Jobs& jobs);
 
 }  // namespace orrery::review

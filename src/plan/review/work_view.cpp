@@ -15,8 +15,8 @@ namespace {
 using figures::assumptions::kArrivalStep;
 using figures::assumptions::kJobVariation;
 
-// Hosts of the fleet for a workload: as many as it asks for, else what others leave it; all where
-// they leave none, and then a rule says that the fleet is over-booked.
+// Returns the hosts of the fleet for a workload: as many as it asks for, or else what others leave;
+// all if they leave none, and then a rule says that the fleet is over-booked.
 int hosts_for(const machine::Ledger& ledger, const machine::Fleet& f, const design::Workload& w) {
   const int per_node = f.hosts_per_node();
   if (w.terms.nodes) return std::min(f.hosts, *w.terms.nodes * per_node);
@@ -25,8 +25,8 @@ int hosts_for(const machine::Ledger& ledger, const machine::Fleet& f, const desi
   return left >= 1 ? static_cast<int>(left) : f.hosts;
 }
 
-// Of the fleet's hosts, those that reservations keep from the workload, on average over time. A
-// window that comes once weighs nothing.
+// Returns the hosts of the fleet that reservations keep from the workload, on average over time. A
+// window that never repeats counts as zero.
 double reserved_hosts(const machine::Machine& m, const machine::Fleet& f,
                       const design::Workload& w) {
   const double per_node = static_cast<double>(f.hosts) / std::max(1, f.fleet->count);
@@ -41,12 +41,12 @@ double reserved_hosts(const machine::Machine& m, const machine::Fleet& f,
   return std::min(hosts, static_cast<double>(f.hosts));
 }
 
-// What users ask for over the run time, in the middle of a log-uniform range that begins at 1.
+// Returns the ratio of users' time limits to run times, in the middle of a log-uniform range that
+// begins at 1.
 double users_limit() { return std::sqrt(figures::assumptions::kUsersLimitMost); }
 
-// Job times are log-normal, as in a run. By number most are short and can be moved; by energy the
-// long ones count, of which hardly an hour is clean: so the mean over all of them, each by its
-// work.
+// Job times are log-normal, as in a run. Most jobs are short and can be moved; but most energy goes
+// to long ones, which find hardly any clean hour. So the mean over all jobs is weighted by work.
 std::optional<CleanView> clean_jobs(const machine::Machine& m, const design::Workload& w,
                                     Seconds mean) {
   const auto clean = machine::clean_work(m, w);
@@ -107,7 +107,7 @@ BatchView batch_view(const machine::Machine& m, const machine::Ledger& ledger, j
   v.at_once = std::max(1.0, std::min(there, static_cast<double>(v.tasks)));
   const double per_host = there / std::max(1, hosts);
   v.nodes = v.at_once / std::max(1.0, per_host) * v.fleet->fleet->count / v.fleet->hosts;
-  // Whole tasks: the last round may be half empty.
+  // Only whole tasks run: the last round may be half empty.
   const double rounds = std::max(1.0, static_cast<double>(v.tasks) / v.at_once);
   if (batch.inference) v.again = jobs::work_again(v.task, m.failures_of(*v.fleet).rate);
   v.compute = v.task * rounds * v.again;
@@ -125,25 +125,25 @@ BatchView batch_view(const machine::Machine& m, const machine::Ledger& ledger, j
 
 }  // namespace
 
-std::vector<JobsView> view_jobs(const machine::Machine& m, const machine::Ledger& ledger) {
+std::vector<JobsView> view_jobs(const jobs::Jobs& jobs, const machine::Machine& m,
+                                const machine::Ledger& ledger) {
   std::vector<JobsView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    const auto* of_users = std::get_if<design::Jobs>(&w.task);
-    if (of_users == nullptr) continue;
-    const bool sliced = !of_users->mig.empty();
-    views.push_back(sliced ? jobs_view(m, ledger, jobs::slice_job(m, w))
-                           : jobs_view(m, ledger, jobs::stream_job(m, w)));
+  for (const jobs::Job& job : jobs) {
+    if (const auto* stream = std::get_if<jobs::StreamJob>(&job)) {
+      views.push_back(jobs_view(m, ledger, *stream));
+    } else if (const auto* slices = std::get_if<jobs::SliceJob>(&job)) {
+      views.push_back(jobs_view(m, ledger, *slices));
+    }
   }
   return views;
 }
 
-std::vector<BatchView> view_batches(const machine::Machine& m, const machine::Ledger& ledger) {
+std::vector<BatchView> view_batches(const jobs::Jobs& jobs, const machine::Machine& m,
+                                    const machine::Ledger& ledger) {
   std::vector<BatchView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    if (std::holds_alternative<design::Batch>(w.task)) {
-      views.push_back(batch_view(m, ledger, jobs::batch_job(m, w)));
-    }
-  }
+  jobs::for_each_job<jobs::BatchJob>(jobs, [&](const jobs::BatchJob& job) {
+    views.push_back(batch_view(m, ledger, job));
+  });
   return views;
 }
 

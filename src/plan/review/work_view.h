@@ -1,5 +1,5 @@
-// Queues of jobs and batch work: does the fleet carry them, how long do they wait, do they end in
-// time.
+// Queues of jobs and batch work: whether the fleet carries them, how long they wait, and whether
+// they end in time.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,15 @@
 #include "layers/cluster/mig.h"
 #include "layers/cluster/queue_wait.h"
 #include "model/design/design.h"
-#include "model/jobs/batch_job.h"
-#include "model/jobs/queued_job.h"
+#include "model/jobs/resolve_jobs.h"
 #include "model/machine/machine.h"
 
 namespace orrery::review {
 
-// Of work that waits for clean hours.
+// Results for work that waits for clean hours.
 struct CleanView {
-  Seconds held;      // mean
-  double ratio = 1;  // carbon of the grid while it runs, of that without waiting
+  Seconds held;      // mean wait
+  double ratio = 1;  // grid carbon while it runs, over carbon without waiting
 };
 
 struct JobsView : jobs::QueuedJob {
@@ -30,25 +29,28 @@ struct JobsView : jobs::QueuedJob {
 };
 
 struct BatchView : jobs::BatchJob {
-  double at_once = 0;  // cores or accelerators that work
-  double nodes = 0;    // that they are on
-  double again = 1;    // of inference: what hosts that are lost make it take, over what it has
+  double at_once = 0;  // cores or accelerators that work at the same time
+  double nodes = 0;    // nodes that they are on
+  double again = 1;    // rework factor of batch inference: time with host failures / time without
   Seconds compute;
-  Seconds read;   // of the data set, beside the computing
-  Seconds write;  // of the output to the same tier, likewise
+  Seconds read;   // time to read the data set, overlapping the computation
+  Seconds write;  // time to write the output to the same tier, overlapping the computation
   Seconds duration;
   std::optional<CleanView> clean;
 };
 
 struct MigView {
   const machine::Fleet* fleet = nullptr;
-  cluster::MigPacking packing;  // of one accelerator
+  cluster::MigPacking packing;  // per accelerator
   bool fits = false;
 };
 
-// On the nodes that the ledger leaves them, where the design gives no number.
-std::vector<JobsView> view_jobs(const machine::Machine& machine, const machine::Ledger& ledger);
-std::vector<BatchView> view_batches(const machine::Machine& machine, const machine::Ledger& ledger);
+// Return one view per job. Work runs on the nodes that the ledger leaves, if the design gives no
+// number.
+std::vector<JobsView> view_jobs(const jobs::Jobs& jobs, const machine::Machine& machine,
+                                const machine::Ledger& ledger);
+std::vector<BatchView> view_batches(const jobs::Jobs& jobs, const machine::Machine& machine,
+                                    const machine::Ledger& ledger);
 std::vector<MigView> view_mig(const machine::Machine& machine);
 
 }  // namespace orrery::review

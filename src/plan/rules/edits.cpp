@@ -25,7 +25,7 @@ Edit edit_nodes(const review::Review& r, const design::Workload& workload,
   const auto& own = workload.terms.nodes;
   double beside = 0;
   for (const machine::Booking& b : r.book_of(fleet).bookings) {
-    // A run without a number takes what there is.
+    // A training run without `nodes` takes all nodes that are free.
     const bool takes_all = !b.given && std::holds_alternative<design::Train>(b.workload->task);
     beside += b.workload != &workload && b.held() && !takes_all ? b.nodes : 0;
   }

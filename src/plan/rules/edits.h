@@ -1,11 +1,11 @@
 // The edits that findings offer: one text at one path of the design, which cures the finding.
 //
 // An edit states what has to be bought, moved or switched on. It never loosens what the author asks
-// for: no goal, deadline, window or objective. Amounts are rounded towards the cure, and what the
-// finding's text says is what the edit writes. Where a cure takes two lines (a fleet grown, a
-// workload given its nodes) the first is offered, and the next review offers the second. Where the
-// choice is the author's (another model, another country) there is none, and the finding says what
-// to weigh.
+// for: no goal, deadline, window or objective. Amounts are rounded towards the cure, and the
+// finding's text names the amount that the edit writes. If a cure takes two lines (a larger fleet,
+// and nodes for a workload), the first is offered, and the next review offers the second. If the
+// choice is the author's (another model, another country), there is no edit, and the finding says
+// what to weigh.
 #pragma once
 
 #include <cstdint>
@@ -30,25 +30,26 @@ inline constexpr int kMostNodes = static_cast<int>(design_text::kMostCount);
 
 using figures::assumptions::kShortfallAllowed;
 
-// The path of one of the design's tiers: "storage[1]".
+// The path of one of the design's tiers, such as "storage[1]".
 const std::string& path_of(const review::Review& review, const design::StorageTier& tier);
-// The site where a fleet stands.
+// The site that a fleet is in.
 const review::SiteView& site_of(const review::Review& review, const machine::Fleet& fleet);
 
-// As many nodes of an over-booked fleet as its book asks for where the site carries them, else
-// fewer for the largest booking.
+// Grows an over-booked fleet to the nodes that its bookings ask for, if the site can carry them;
+// otherwise gives the largest booking fewer nodes.
 std::optional<Edit> edit_asked(const review::Review& review, const machine::Fleet& fleet);
-// So many nodes of the fleet for a workload: its own `nodes` where the fleet has them to give, else
-// a larger fleet.
+// Gives a workload the number of nodes that it needs: sets its own `nodes` if the fleet has enough
+// to give, otherwise enlarges the fleet.
 Edit edit_nodes(const review::Review& review, const design::Workload& workload,
                 const machine::Fleet& fleet, int nodes);
-// Nodes of the fleet that its workloads ask for by number, or cannot do without.
+// Counts the nodes of the fleet that its workloads ask for by number or cannot do without.
 int nodes_asked(const review::Review& review, const machine::Fleet& fleet);
-// Whether the fleet's site has power and positions for so many nodes more.
+// Returns true if the fleet's site has power and rack positions for `more` further nodes.
 bool site_carries(const review::Review& review, const machine::Fleet& fleet, int more_nodes);
 
 // edits.cpp: networks.
-// Storage's own network, as the compute network is built: what the design says of it already stays.
+// Returns the fabric's storage network as one of its own, built like the compute network. What the
+// design already says of it is kept.
 design::Network separate_storage(const design::Networks& fabric);
 std::optional<Edit> edit_topology(const review::Review& review, const machine::Networks& here,
                                   const machine::Network& network);
@@ -56,19 +57,20 @@ std::optional<Edit> edit_topology(const review::Review& review, const machine::N
 // edits_facility.cpp
 std::optional<Edit> edit_rack(const review::Review& review, const review::SiteView& site,
                               const review::FleetPower& fleet);
-// The cheapest method that carries racks of this power and suits every node of the site; nullptr
-// where none does.
+// Returns the cheapest cooling method that carries racks of this power and suits every node of the
+// site; nullptr if there is none.
 const catalog::CoolingMethod* cooling_for(const review::Review& review,
                                           const review::SiteView& site, Watts rack);
 std::optional<Edit> edit_node_cooling(const review::Review& review, const review::SiteView& site);
 Edit edit_power(const review::Review& review, const review::SiteView& site);
 Edit edit_positions(const review::Review& review, const review::SiteView& site);
-// Generators where there are none, then batteries that last until they carry the site.
+// Adds generators if there are none; otherwise batteries that last until the generators carry the
+// site.
 Edit edit_ride(const review::SiteView& site);
 
 // edits_storage.cpp
 std::optional<Edit> edit_save_target(const review::Review& review, const review::TrainView& train);
-// A write rate at which a save is safe well before the next failure.
+// Raises the tier's write rate so that a save is safe well before the next failure is due.
 std::optional<Edit> edit_safe(const review::TrainView& train);
 std::optional<Edit> edit_capacity(const review::Review& review, const machine::Tier& tier);
 std::optional<Edit> edit_feed(const review::Review& review, const review::TrainView& train);
@@ -79,11 +81,13 @@ std::optional<Edit> edit_batch(const review::TrainView& train);
 std::optional<Edit> edit_split(const review::Review& review, const review::ServeView& serve);
 Edit edit_service(const review::Review& review, const review::ServeView& serve);
 std::optional<Edit> edit_availability(const review::Review& review, const review::ServeView& serve);
-// What its site is without power for is more than may be missed, replicas or no.
+// Returns true if the site is without power for longer than the workload may be down: more replicas
+// cannot help.
 bool is_dark_too_long(const review::ServeView& serve);
-// Replicas for those that find no room, where they are asked first.
+// Adds replicas for the requests that find no room, in the zone that they are sent to first.
 std::optional<Edit> edit_failover(const review::Review& review, const review::ServeView& serve);
-// Nodes with which the run ends in time: tried, and none where no number of them does.
+// Returns a number of nodes with which the run ends in time, found by trying; nothing if no number
+// does.
 std::optional<Edit> edit_deadline(const review::Review& review, const review::TrainView& train,
                                   Seconds bound);
 std::optional<Edit> edit_window(const review::Review& review, const review::BatchView& batch);

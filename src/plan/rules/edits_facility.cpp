@@ -1,4 +1,4 @@
-// Edits of the hall: cooling, nodes a rack, positions, power.
+// Edits of the hall: cooling, nodes per rack, positions, power.
 #include <algorithm>
 
 #include "model/figures/assumptions.h"
@@ -7,7 +7,7 @@
 namespace orrery::rules {
 namespace {
 
-// As in rack.cpp: a quotient may lose its last bit.
+// Rounding slack, as in rack.cpp: a quotient may lose its last bit.
 constexpr double kRounding = 1e-9;
 using figures::assumptions::kGeneratorStart;
 
@@ -15,7 +15,7 @@ int nodes_under(Watts limit, const review::FleetPower& p) {
   return static_cast<int>(std::min(limit / p.node.nameplate + kRounding, 1e6));
 }
 
-// Nodes a rack that power and height allow under a cooling method.
+// Returns how many nodes per rack power and height allow under a cooling method.
 facility::RackFit fit_under(const review::SiteView& v, const review::FleetPower& p,
                             const catalog::CoolingMethod& method) {
   return facility::fit_rack(
@@ -25,7 +25,7 @@ facility::RackFit fit_under(const review::SiteView& v, const review::FleetPower&
       method);
 }
 
-// Of a full rack, or of the one node that does not fit.
+// Returns the power of a full rack, or of a single node if not even one fits.
 Watts rack_power(const review::FleetPower& p) {
   return p.rack.nodes == 0 ? p.node.nameplate : p.rack.power;
 }
@@ -38,7 +38,7 @@ bool suits_all(const review::SiteView& v, const catalog::CoolingMethod& method) 
   });
 }
 
-// One fleet packed as closely as its racks allow, where that makes room for all.
+// Packs one fleet as closely as its racks allow, if that makes room for all racks.
 std::optional<Edit> edit_packing(const review::SiteView& v, int positions) {
   for (const review::FleetPower& p : v.fleets) {
     const facility::RackFit closest = fit_under(v, p, *v.cooling);
@@ -49,7 +49,7 @@ std::optional<Edit> edit_packing(const review::SiteView& v, int positions) {
   return std::nullopt;
 }
 
-// The cheapest method under which all the site's racks fit its positions.
+// Returns the cheapest method under which all the site's racks fit its positions.
 std::optional<Edit> edit_cooling(const review::Review& r, const review::SiteView& v,
                                  int positions) {
   for (const catalog::CoolingMethod* m :
@@ -80,7 +80,7 @@ std::optional<Edit> edit_node_cooling(const review::Review& r, const review::Sit
   Watts most;
   for (const review::FleetPower& p : v.fleets) most = max(most, rack_power(p));
   const catalog::CoolingMethod* method = cooling_for(r, v, most);
-  // Racks that no fitting method carries are then thinned out.
+  // No method carries these racks: they must be thinned out.
   if (method == nullptr) method = cooling_for(r, v, Watts(0));
   if (method == nullptr) return std::nullopt;
   return Edit{v.path + ".cooling", method->id};
@@ -96,7 +96,7 @@ std::optional<Edit> edit_rack(const review::Review& r, const review::SiteView& v
   if (only_cooling && method != nullptr) return Edit{v.path + ".cooling", method->id};
   const int fewer = nodes_under(min(allowed, v.cooling->rack_practical_max), p);
   if (fewer > 0) return Edit{p.fleet->path + ".nodes_per_rack", std::to_string(fewer)};
-  // Not one node fits: the rack must carry it, and then perhaps be cooled otherwise.
+  // Not one node fits: first let the rack carry it; its cooling may then have to change too.
   if (v.site->rack && *v.site->rack < p.node.nameplate) {
     return Edit{v.path + ".rack", at_least(p.node.nameplate)};
   }

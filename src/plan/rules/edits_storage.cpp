@@ -1,4 +1,4 @@
-// Edits of tiers and of what is kept on them.
+// Edits of tiers and of the data kept on them.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace orrery::rules {
 namespace {
 
-// A tier that is full to the last byte takes no next checkpoint.
+// Margin of capacity: a tier that is full to the last byte cannot take the next checkpoint.
 constexpr double kCapacityMargin = 1.1;
 using figures::assumptions::kHostCores;
 using figures::assumptions::kKeptCheckpoints;
@@ -24,7 +24,7 @@ bool keeps_by_rule(const design::Checkpoint& checkpoint, const machine::Tier& ti
   });
 }
 
-// The shared tier for checkpoints of a size: the nearest with room, else the nearest.
+// Returns the shared tier for checkpoints of a size: the nearest with room, or else the nearest.
 const machine::Tier* shared_tier(const review::Review& r, Bytes size) {
   const machine::Tier* nearest = nullptr;
   for (const machine::Tier& t : r.tiers()) {
@@ -35,7 +35,8 @@ const machine::Tier* shared_tier(const review::Review& r, Bytes size) {
   return nearest;
 }
 
-// A run that keeps all it saves on the tier, where keeping the newest alone would make room.
+// Returns a run that keeps all its saves on the tier, if keeping only the newest ones would make
+// room.
 const review::TrainView* hoarder_on(const review::Review& r, const machine::Tier& tier) {
   for (const review::TrainView& t : r.trains) {
     if (!t.checkpoint || t.checkpoint->safe != &tier || keeps_by_rule(*t.train->checkpoint, tier)) {
@@ -48,12 +49,12 @@ const review::TrainView* hoarder_on(const review::Review& r, const machine::Tier
   return nullptr;
 }
 
-// A name that can stand in a path.
+// Returns true for a name that can be part of a path.
 bool is_word(const std::string& text) {
   return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
 }
 
-// `times` as many servers as the tier has; none where nobody would build so many.
+// Gives the tier `times` as many servers; returns nothing if that number is not practical.
 std::optional<Edit> edit_servers(const machine::Tier& tier, double times) {
   constexpr double kMostServers = 10'000;
   const double servers = std::ceil(std::max(1.0, tier.servers) * times);
@@ -145,7 +146,7 @@ std::optional<Edit> edit_feed(const review::Review& r, const review::TrainView& 
     case storage::LoaderLimit::decode:
       return edit_loader_cores(t);
     case storage::LoaderLimit::storage:
-      // Behind a cache the two pull side by side, and which to widen is a choice.
+      // Behind a cache, both tiers feed the run, and it is the author's choice which one to widen.
       if (is_cached(r, *t.feed.tier) || t.feed.tier->implied) return std::nullopt;
       if (t.train->dataset.format == design::DataFormat::files) {
         return Edit{t.path + ".dataset.format", "shards"};

@@ -1,4 +1,4 @@
-// Edits of workloads and of the machines they run on.
+// Edits of workloads and of the machines that they run on.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,26 +16,27 @@ namespace orrery::rules {
 namespace {
 
 using figures::assumptions::kQueueLoad;
-// Instances of one profile on one accelerator, at most.
+// Most instances of one profile on one accelerator.
 constexpr int kMostSlices = 7;
 
 int whole(double v) {
   return static_cast<int>(std::ceil(std::min(v - 1e-9, static_cast<double>(kMostNodes))));
 }
 
-// Replicas of the whole service that leave at least `here` in the zone.
+// Returns the number of replicas of the whole service that leaves at least `here` in this zone.
 int replicas_for(const review::ServeView& v, double here) {
-  if (here <= 1) return 1;  // however small its share
+  if (here <= 1) return 1;  // one replica, however small the zone's share
   const int replicas = whole((here - 0.5) / v.share);
   return v.replicas_here(replicas) < here ? replicas + 1 : replicas;
 }
 
-// A zone that says itself how many replicas it has.
+// Returns true if the zone gives its own number of replicas.
 bool has_own(const review::ServeView& v) {
   return !v.serve->zones.empty() && v.serve->zones[v.zone].replicas;
 }
 
-// Every zone of the service has what its peak needs, and devices to run it on.
+// Returns true if every zone of the service has the replicas that its peak needs, and devices for
+// them.
 bool serves_all(const review::Review& r, const design::Serve& serve, int replicas) {
   return std::ranges::all_of(r.serves, [&](const review::ServeView& v) {
     if (v.serve != &serve || !v.feasible() || has_own(v)) return true;
@@ -44,7 +45,8 @@ bool serves_all(const review::Review& r, const design::Serve& serve, int replica
   });
 }
 
-// The number of replicas nearest to the given one that serves the peak on the devices there are.
+// Returns the number of replicas nearest to the given one that serves the peak on the available
+// devices.
 std::optional<int> replicas_that_serve(const review::Review& r, const review::ServeView& v) {
   int least = 1;
   for (const review::ServeView& zone : r.serves) {
@@ -64,14 +66,14 @@ int nodes_for(const review::ServeView& v, double replicas) {
   return whole(v.accelerators_for(replicas) / machine::units_per_node(*v.fleet));
 }
 
-// Nodes for so many replicas of a zone.
+// Adds the nodes that this many replicas of a zone need.
 Edit edit_machines(const review::Review& r, const review::ServeView& v, double replicas) {
   const int nodes = nodes_for(v, replicas);
   if (!v.serve->zones.empty()) return {v.fleet->path + ".count", std::to_string(nodes)};
   return edit_nodes(r, *v.workload, *v.fleet, nodes);
 }
 
-// Nodes with which the batch computes in time; none where more of them do not help.
+// Returns a number of nodes with which the batch ends in time; nothing if more nodes do not help.
 std::optional<int> nodes_in_time(const review::BatchView& b) {
   const double tasks = b.tasks;
   const Seconds task = b.compute * (b.at_once / tasks);
@@ -124,15 +126,15 @@ std::optional<Edit> edit_split(const review::Review& r, const review::ServeView&
   if (v.fleet == nullptr || v.model == nullptr) {
     return std::nullopt;
   }
-  jobs::ServingQuery query = v.query;
-  const auto split = least_tp(r.models(), query, v.widest_split());
+  serving::ServingPrecision precision = v.query.precision;
+  const auto split = jobs::narrowest_split(r.models(), v, precision);
   if (split && v.serve->tp && *v.serve->tp < *split) {
     return Edit{v.path + ".tp", std::to_string(*split)};
   }
   if (split || !v.fleet->device()->peak(catalog::Dtype::fp8)) return std::nullopt;
-  query.precision.products = catalog::Dtype::fp8;
-  query.precision.experts = catalog::Dtype::fp8;
-  if (!least_tp(r.models(), query, v.widest_split())) return std::nullopt;
+  precision.products = catalog::Dtype::fp8;
+  precision.experts = catalog::Dtype::fp8;
+  if (!jobs::narrowest_split(r.models(), v, precision)) return std::nullopt;
   return Edit{v.path + ".precision", "fp8"};
 }
 
@@ -146,7 +148,7 @@ Edit edit_service(const review::Review& r, const review::ServeView& v) {
   const bool given = design::most_replicas(*v.serve).has_value();
   const auto replicas = given ? replicas_that_serve(r, v) : std::nullopt;
   if (replicas) return {review::replicas_path(v), std::to_string(*replicas)};
-  // The fleet is too small for what is needed; or, where it is not, another zone's is.
+  // Either this zone's fleet is too small for its replicas, or another zone's is.
   const double needed = v.accelerators_for(v.replicas_needed);
   if (given && needed <= v.devices_there) {
     return {review::replicas_path(v), std::to_string(replicas_for(v, v.replicas_needed))};
@@ -161,14 +163,17 @@ bool is_dark_too_long(const review::ServeView& v) {
 
 std::optional<Edit> edit_failover(const review::Review& r, const review::ServeView& v) {
   if (!v.failover->first) return std::nullopt;
-  const review::ServeView& host = *(&v - v.zone + *v.failover->first);
+  const auto is_host = [&](const review::ServeView& other) {
+    return other.workload == v.workload && other.zone == *v.failover->first;
+  };
+  const review::ServeView& host = *std::ranges::find_if(r.serves, is_host);
   if (!host.feasible()) return std::nullopt;
   PerSecond all = host.peak + v.failover->refused;
   for (const review::FailoverTo& to : v.failover->to) {
     if (to.zone == host.zone) all += to.rate;
   }
-  const double needed = serving::replicas_needed(all, host.capacity_per_replica, 1);
-  // First the machines to run them on.
+  const double needed = host.replicas_for(all);
+  // The machines come first, then the replicas.
   if (host.accelerators_for(needed) > host.devices_there) return edit_machines(r, host, needed);
   if (host.serve->autoscale) {
     return Edit{review::replicas_path(host), std::to_string(replicas_for(host, needed))};
@@ -185,7 +190,7 @@ std::optional<Edit> edit_availability(const review::Review& r, const review::Ser
     const double wanted = *v.workload->terms.availability + zone.dark_missed;
     const auto here = review::replicas_for_availability(zone, wanted, *r.machine);
     if (!here) return std::nullopt;
-    // First the machines to run them on.
+    // The machines come first, then the replicas.
     if (zone.accelerators_for(*here) > zone.devices_there) return edit_machines(r, zone, *here);
     if (has_own(zone)) {
       if (*here > zone.replicas) return Edit{review::replicas_path(zone), std::to_string(*here)};
@@ -193,7 +198,7 @@ std::optional<Edit> edit_availability(const review::Review& r, const review::Ser
     }
     replicas = std::max(replicas, replicas_for(zone, *here));
   }
-  // Replicas are shared out by traffic: what one zone needs, the others run too.
+  // Replicas are divided by traffic: if one zone gets more, so do the others.
   for (const review::ServeView& zone : r.serves) {
     if (zone.serve != v.serve || !zone.feasible()) continue;
     const double here = zone.replicas_here(replicas);
@@ -207,7 +212,7 @@ std::optional<Edit> edit_deadline(const review::Review& r, const review::TrainVi
   const auto& asked = t.workload->terms.nodes;
   const int now = asked.value_or(t.fleet->fleet->count);
   const int others = whole(r.book_of(*t.fleet).held_beside(*t.workload));
-  // At the same efficiency, and with something to spare for what more nodes lose.
+  // Assumes the same efficiency on more nodes, with a margin for what more nodes lose.
   for (const double spare : {1.0, 1.1, 1.25, 1.5}) {
     const double wanted = now * (t.run_time / bound) * spare;
     if (wanted > kMostNodes) return std::nullopt;
@@ -277,7 +282,7 @@ Edit edit_slices(const review::Review& r, const review::MigView& m) {
     demand.push_back({s.profile, std::min(s.count, kMostSlices)});
   }
   const auto profiles = cluster::profiles_of(r.catalog().mig_profiles, m.fleet->accelerator()->id);
-  // One instance fewer of what there is most of, until they fit together.
+  // Drops one instance at a time of the most common profile, until all fit together.
   while (!demand.empty() && pack_mig(demand, profiles).gpus.size() > 1) {
     --std::ranges::max_element(demand, {}, &cluster::MigDemand::count)->count;
   }
@@ -287,7 +292,7 @@ Edit edit_slices(const review::Review& r, const review::MigView& m) {
 Edit edit_spares(const review::TrainView& t) {
   const double mean = t.failure.mean_in_repair;
   int few = t.failure.spares;
-  // Twelve deviations above the mean nothing is left of a Poisson tail.
+  // Twelve standard deviations above the mean, a Poisson distribution has no tail left.
   int enough = few + whole(mean + 12 * std::sqrt(mean) + 12);
   while (few + 1 < enough) {
     const int middle = few + (enough - few) / 2;

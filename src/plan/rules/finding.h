@@ -10,7 +10,7 @@
 
 namespace orrery::rules {
 
-// A rule that the design breaks (error, warning) or something worth knowing (note).
+// A rule that the design breaks (error, warning), or something worth knowing (note).
 struct Finding {
   Severity severity = Severity::warning;
   std::string rule;  // "facility.rack-above-cooling", as `orrery explain rules` lists them
@@ -19,7 +19,7 @@ struct Finding {
   std::string what;
   std::string why;
   std::string fix;
-  std::optional<design_text::Change> edit;  // that cures it, for one click
+  std::optional<design_text::Change> edit;  // cures the finding with one click
 };
 
 }  // namespace orrery::rules

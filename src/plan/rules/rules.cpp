@@ -12,7 +12,7 @@ namespace orrery::rules {
 
 namespace {
 
-// What an edit writes stands in the text too, so that the two cannot differ.
+// Adds the amount that the edit writes to the text, so that text and edit cannot differ.
 void name_amount(Finding& f) {
   if (!f.edit) return;
   const std::string& value = f.edit->value;

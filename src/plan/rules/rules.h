@@ -1,8 +1,8 @@
-// The rules of the review: one row each, one function each, all run.
+// The rules of the review: one row and one function each; all of them run.
 //
-// A rule looks at the finished stages and writes Findings; it computes nothing that a stage has
-// not. To add one: write the function in the rules_*.cpp of its subject and add its row to that
-// file's table.
+// A rule reads the finished stages and writes Findings; it computes nothing that a stage computes.
+// To add one: write the function in the rules_*.cpp of its subject and add its row to that file's
+// table.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ namespace orrery::rules {
 struct Rule {
   const char* id;  // "policy.residency"
   figures::Layer layer;
-  Severity severity;    // of its findings
-  const char* summary;  // what must hold, in one line
+  Severity severity;    // of the rule's findings
+  const char* summary;  // what must hold, in one sentence
   const char* source;   // where the rule comes from
   void (*check)(const review::Review& review, const Rule& rule, std::vector<Finding>& findings);
 };
@@ -32,13 +32,13 @@ std::span<const Rule> ledger_rules();
 std::span<const Rule> facility_rules();
 
 std::vector<Rule> all_rules();
-// Errors first, then warnings, then notes; within each by place.
+// Runs all rules. Errors come first, then warnings, then notes; within each by place.
 std::vector<Finding> check_rules(const review::Review& review);
 
-// Labels of the tiers that a workload names to read or write.
+// Returns the labels of the tiers that a workload names to read or write.
 std::vector<std::string> tiers_used(const design::Workload& workload);
 
-// A finding of `rule` at a path of the design.
+// Makes a finding of `rule` at a path of the design.
 Finding finding_at(const review::Review& review, const Rule& rule, const std::string& path);
 
 }  // namespace orrery::rules

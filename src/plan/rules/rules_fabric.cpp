@@ -1,4 +1,5 @@
-// Rules about the networks: separation, the RoCE checklist, what cannot be built.
+// Rules about the networks: separate storage traffic, the RoCE checklist, networks that cannot be
+// built.
 #include <fmt/core.h>
 
 #include <string_view>
@@ -12,7 +13,7 @@
 namespace orrery::rules {
 namespace {
 
-// "compute network", with its site where there are several.
+// "compute network", with its site if there are several.
 std::string noun_of(const review::Review& r, const machine::Networks& here,
                     const machine::Network& n) {
   const bool several = r.machine->networks.size() > 1;
@@ -26,7 +27,7 @@ void check_buildable(const review::Review& r, const Rule& rule, std::vector<Find
       for (const Diagnostic& d : n->faults) {
         Finding f = finding_at(r, rule, n->path + ".topology");
         f.what = fmt::format("The {} cannot be built: {}", noun_of(r, here, *n), d.what);
-        f.why = d.why.empty() ? "Without it there is no bill, no power and no rate to plan with."
+        f.why = d.why.empty() ? "Without it there is no cost, no power and no rate to plan with."
                               : d.why;
         f.fix = d.fix;
         f.edit = edit_topology(r, here, *n);
@@ -36,7 +37,8 @@ void check_buildable(const review::Review& r, const Rule& rule, std::vector<Find
   }
 }
 
-// Ports of the machines here that have a NIC for the compute network, and those it connects.
+// Compares the NIC ports of the machines on the compute network with the endpoints that it
+// connects.
 void check_endpoints(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const machine::Networks& here : r.machine->networks) {
     const machine::Network& n = here.compute;
@@ -48,16 +50,17 @@ void check_endpoints(const review::Review& r, const Rule& rule, std::vector<Find
     f.what = fmt::format("The {} has {} endpoints for {} NICs.", noun_of(r, here, n),
                          grouped(connected), grouped(n.nic_ports));
     f.why =
-        "NICs without a port are bought and never used; switches, cables and rates are counted for "
-        "the ports alone. Rails are of a host: an NVL72 rack has 18 hosts of 4.";
-    f.fix = fmt::format("Leave `{}` out: every NIC of a host then has its rail.",
+        "NICs without a port are bought and never used; switches, cables and rates are counted "
+        "only for the ports. Rails are counted per host: an NVL72 rack has 18 hosts with 4 rails "
+        "each.";
+    f.fix = fmt::format("Leave `{}` out: then every NIC of a host has its own rail.",
                         by_rails ? "rails" : "ports_per_node");
     f.edit = Edit{n.path + (by_rails ? ".rails" : ".ports_per_node"), ""};
     out.push_back(std::move(f));
   }
 }
 
-// Tiers in another site that a workload reads or writes, with no line between the two.
+// Finds tiers in another site that a workload reads or writes although no line joins the two sites.
 void check_joined(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design().workloads) {
     const machine::Fleet* fleet = fleet_of(r.fleets(), w);
@@ -70,12 +73,12 @@ void check_joined(const review::Review& r, const Rule& rule, std::vector<Finding
       const design::Site* there = find_site(r.design(), tier->tier->site);
       Finding f = finding_at(r, rule, machine::path_of(w));
       f.what = fmt::format(
-          "'{}' runs in site '{}' and uses tier '{}' in site '{}': no line joins "
-          "them.",
+          "'{}' runs in site '{}' and uses tier '{}' in site '{}', but no line joins the two "
+          "sites.",
           label_of(r.design(), w), fleet->site->name, label, there->name);
-      f.why = "Every site has networks of its own; what crosses to another needs a line.";
+      f.why = "Every site has networks of its own; traffic to another site needs a line.";
       f.fix = fmt::format(
-          "Use a tier of site '{0}', or give the line: wan: [{{ between: [{0}, {1}], rate: ..., "
+          "Use a tier in site '{0}', or declare the line: wan: [{{ between: [{0}, {1}], rate: ..., "
           "latency: ... }}].",
           fleet->site->name, there->name);
       out.push_back(std::move(f));
@@ -89,12 +92,11 @@ void check_separate(const review::Review& r, const Rule& rule, std::vector<Findi
   for (const review::TrainView& t : r.trains) worst = std::max(worst, t.contention);
   Finding f = finding_at(r, rule, "fabric.storage.converged");
   f.what = fmt::format(
-      "Storage traffic shares the compute network; training loses {} of its time to it.",
+      "Storage traffic shares the compute network; training loses {} of its time to this.",
       show(worst, figures::Unit::ratio));
   f.why =
-      "A checkpoint drain and the collectives of the next step want the same wires at the same "
-      "time.";
-  f.fix = "Give storage a network of its own, or accept the loss.";
+      "A checkpoint that drains and the collectives of the next step compete for the same links.";
+  f.fix = "Give storage its own network, or accept the loss.";
   const bool declared = r.design().fabric.storage.topology != design::NamedTopology::none;
   f.edit = declared ? Edit{"fabric.storage.converged", "false"}
                     : Edit{"fabric.storage",
@@ -111,20 +113,21 @@ struct ChecklistItem {
 
 constexpr ChecklistItem kChecklist[] = {
     {&design::RoceChecklist::pfc, "pfc", "priority flow control for the RDMA class on every hop",
-     "one hop without it drops packets, and RDMA falls back to retransmission"},
+     "a hop without it drops packets, and RDMA falls back to retransmission"},
     {&design::RoceChecklist::ecn, "ecn", "ECN marking below the PFC threshold",
-     "without marks senders learn of congestion only from pauses, which spread to victims"},
+     "without marks, senders learn of congestion only from pauses, which also stop other traffic"},
     {&design::RoceChecklist::dedicated_queue, "dedicated_queue",
-     "a queue of its own for RDMA traffic",
-     "shared with TCP, pauses stop traffic that has nothing to do with it"},
-    {&design::RoceChecklist::hash_spread, "hash_spread", "entropy in the hash, or spraying",
-     "few large flows pin to one link: a 1,024-host permutation runs 5.3x slower on its worst "
-     "link"},
-    {&design::RoceChecklist::pfc_watchdog, "pfc_watchdog", "a watchdog that breaks a pause storm",
-     "one NIC that pauses for ever stops every switch behind it"},
+     "a dedicated queue for RDMA traffic",
+     "in a queue shared with TCP, pauses stop traffic that did not cause the congestion"},
+    {&design::RoceChecklist::hash_spread, "hash_spread",
+     "enough entropy for the hash, or packet spraying",
+     "a few large flows collide on one link: a 1,024-host permutation runs 5.3x slower on its "
+     "worst link"},
+    {&design::RoceChecklist::pfc_watchdog, "pfc_watchdog", "a watchdog that ends a pause storm",
+     "one NIC that never stops pausing blocks every switch behind it"},
     {&design::RoceChecklist::headroom_checked, "headroom_checked",
-     "buffer headroom for the cables' length and rate",
-     "what is under way when a pause arrives needs room, or it is dropped"},
+     "buffer headroom for the length and rate of the cables",
+     "packets already on the wire when a pause arrives need buffer space, or they are dropped"},
 };
 
 void check_roce(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
@@ -135,18 +138,18 @@ void check_roce(const review::Review& r, const Rule& rule, std::vector<Finding>&
       const std::optional<bool>& declared = n->wanted->roce.*item.field;
       if (declared.value_or(false)) continue;
       Finding f = finding_at(r, rule, fmt::format("{}.roce.{}", n->path, item.key));
-      f.what = fmt::format("The {} network runs RoCE and {} {}.", n->name,
-                           declared ? "does without" : "does not declare", item.what);
+      f.what = fmt::format("The {} network runs RoCE {} {}.", n->name,
+                           declared ? "without" : "and does not declare", item.what);
       f.why = item.why;
-      f.fix = fmt::format("Check it on the switches, then write roce: {{ {}: true }}.", item.key);
+      f.fix = fmt::format("Check this on the switches, then write roce: {{ {}: true }}.", item.key);
       f.edit = Edit{fmt::format("{}.roce.{}", n->path, item.key), "true"};
       out.push_back(std::move(f));
     }
   }
 }
 
-// The first port is paused when its own queue is at Xoff; the port that two fill holds twice that
-// then. Where marking begins above it, no sender has heard of it.
+// The first port is paused when its own queue reaches Xoff; the egress port that two ports fill
+// then holds twice as much. If marking begins above that, no sender has been marked yet.
 void check_marks_first(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   const machine::Networks& here = r.networks();
   for (const machine::Network* n : {&here.compute, &here.storage}) {
@@ -157,38 +160,41 @@ void check_marks_first(const review::Review& r, const Rule& rule, std::vector<Fi
     f.what = fmt::format("On the {} network marking begins at {}, and a port is paused at {}.",
                          n->name, brief(o.marking->kmin), brief(o.xoff));
     f.why =
-        "Two senders to one port are paused before either is marked: pauses become the congestion "
-        "control, and stop whoever shares their way.";
-    f.fix = "Mark from a fifth of xoff on.";
+        "Two senders to one port are paused before either is marked. Pauses then control "
+        "congestion, and they also stop traffic that shares the path.";
+    f.fix = "Start marking at a fifth of xoff.";
     f.edit = Edit{n->path + ".roce.ecn_kmin", at_least(o.xoff / 5)};
     out.push_back(std::move(f));
   }
 }
 
+// The fastest port that ConnectX-8 has on Ethernet in one plane.
+constexpr BytesPerSecond kOnePlane = gbits_per_s(400);
+
 void check_twin_plane(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   const machine::Network& n = r.networks().compute;
-  if (!n.is_roce || !n.topology || n.port_rate <= gbits_per_s(400) || n.topology->spec.planes > 1)
+  if (!n.is_roce || !n.topology || n.port_rate <= kOnePlane || n.topology->spec.planes > 1)
     return;
   Finding f = finding_at(r, rule, "fabric.compute.topology");
-  f.what = "800 Gb/s a port on Ethernet, in one plane.";
+  f.what = "The network has Ethernet ports of 800 Gb/s in a single plane.";
   f.why =
-      "ConnectX-8 reaches 800 Gb/s only on InfiniBand; on Ethernet it is 2 x 400, so each port "
-      "needs a plane.";
-  f.fix = "Use topology: twin-plane.";
+      "ConnectX-8 reaches 800 Gb/s only on InfiniBand. On Ethernet it has two ports of 400 Gb/s, "
+      "and each needs its own plane.";
+  f.fix = "Use `topology: twin-plane`.";
   f.edit = Edit{"fabric.compute.topology", "twin-plane"};
   out.push_back(std::move(f));
 }
 
-// What the catalog says of a part that is new: its status and how far the row can be trusted.
+// What the catalog says of a new part: its status and how far the row can be trusted.
 std::string standing_of(const review::Review& r, std::string_view id) {
   const auto table = r.models().knowledge->table("catalog/emerging.csv");
-  if (!table) return "no row of the catalog";
+  if (!table) return "no row in the catalog";
   for (const CsvRow& row : table->rows()) {
     if (table->text(row, "id") != id) continue;
     return fmt::format("{} (confidence {})", table->text(row, "status"),
                        table->text(row, "confidence"));
   }
-  return "no row of the catalog";
+  return "no row in the catalog";
 }
 
 void check_new_links(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
@@ -196,13 +202,13 @@ void check_new_links(const review::Review& r, const Rule& rule, std::vector<Find
     if (!f.node.rewired) continue;
     const std::string& id = *f.fleet->custom->scale_up;
     Finding note = finding_at(r, rule, f.path + ".custom.scale_up");
-    note.what = fmt::format("The accelerators of '{}' are joined by a link that is new: {}.",
+    note.what = fmt::format("The accelerators of '{}' are joined by a new kind of link: {}.",
                             f.fleet->name, f.accelerator()->scaleup_link);
     note.why = fmt::format(
-        "Catalog emerging/{}: {}. Nobody has published collectives on it: they are assumed to take "
-        "the share of its rate that they take of other links.",
+        "Catalog emerging/{}: {}. No measured collectives are published for it; they are assumed "
+        "to reach the same share of its rate as on other links.",
         id, standing_of(r, id));
-    note.fix = "Ask the maker for measured figures, and for the price of its switches.";
+    note.fix = "Ask the vendor for measured figures, and for the price of its switches.";
     out.push_back(std::move(note));
   }
 }
@@ -218,11 +224,12 @@ void check_emerging(const review::Review& r, const Rule& rule, std::vector<Findi
     const bool infiniband = packaged && n->switch_part->network == "infiniband";
     const std::string_view id = ultra ? "uec-800" : infiniband ? "cpo-quantum-x" : "cpo-spectrum-x";
     Finding f = finding_at(r, rule, n->path + (ultra ? ".protocol" : ".switch"));
-    f.what = fmt::format("The {} network is built of parts that are new: {}.", n->name,
+    f.what = fmt::format("The {} network uses new parts: {}.", n->name,
                          ultra ? "Ultra Ethernet" : n->switch_part->name);
-    f.why = fmt::format("Catalog emerging/{}: {}. Its figures are a class, not a measurement.", id,
-                        standing_of(r, id));
-    f.fix = "Ask the maker for measured figures and dates before ordering.";
+    f.why =
+        fmt::format("Catalog emerging/{}: {}. Its figures are typical of its class, not measured.",
+                    id, standing_of(r, id));
+    f.fix = "Ask the vendor for measured figures and dates before you order.";
     out.push_back(std::move(f));
   }
 }
@@ -231,22 +238,23 @@ constexpr Rule kFabricRules[] = {
     {"fabric.buildable", figures::Layer::fabric, Severity::error,
      "every declared network can be built", "docs/models/fabric.md", check_buildable},
     {"fabric.endpoints", figures::Layer::fabric, Severity::error,
-     "every NIC has a port of its network", "DGX SuperPOD reference architectures",
+     "every NIC has a port on its network", "DGX SuperPOD reference architectures",
      check_endpoints},
     {"fabric.sites-joined", figures::Layer::fabric, Severity::error,
-     "a line leads to every site whose tiers are used", "docs/models/fabric.md", check_joined},
+     "a line leads to every other site whose tiers are used", "docs/models/fabric.md",
+     check_joined},
     {"fabric.separate-storage", figures::Layer::fabric, Severity::warning,
-     "storage has a network of its own, or the contention is known",
+     "storage has its own network, or the cost of sharing is known",
      "DGX SuperPOD reference architectures; docs/models/collectives.md", check_separate},
     {"fabric.roce-checklist", figures::Layer::fabric, Severity::warning,
-     "a RoCE network declares PFC, ECN, its queue, hash spread, watchdog and headroom",
+     "a RoCE network declares PFC, ECN, a dedicated queue, hash spread, a watchdog and headroom",
      "RDMA over commodity Ethernet at scale (SIGCOMM 2016); models of fabric.md section 4.4",
      check_roce},
     {"fabric.marks-first", figures::Layer::fabric, Severity::warning,
      "senders are marked before they are paused", "DCQCN (SIGCOMM 2015), section 4",
      check_marks_first},
-    {"fabric.emerging", figures::Layer::fabric, Severity::note,
-     "parts that are new are known as such", "catalog emerging", check_emerging},
+    {"fabric.emerging", figures::Layer::fabric, Severity::note, "new parts are pointed out",
+     "catalog emerging", check_emerging},
     {"fabric.ethernet-800g", figures::Layer::fabric, Severity::error,
      "800G Ethernet ports are built as two planes", "ConnectX-8 firmware release notes",
      check_twin_plane},

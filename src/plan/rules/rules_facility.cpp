@@ -23,41 +23,42 @@ void check_rack(const review::Review& r, const Rule& rule, std::vector<Finding>&
       const Watts power = none ? p.node.nameplate : p.rack.power;
       const catalog::CoolingMethod* method = cooling_for(r, v, power);
       Finding f = finding_at(r, rule, v.path + (above || none ? ".cooling" : ".rack"));
-      f.what = none ? fmt::format("Not one {} node ({}) fits a rack of site '{}'.",
+      f.what = none ? fmt::format("Not one {} node ({}) fits into a rack of site '{}'.",
                                   p.fleet->fleet->name, brief(p.node.nameplate), v.site->name)
-                    : fmt::format("A rack of {} nodes draws {}; site '{}' carries {} with {}.",
+                    : fmt::format("A rack of {} nodes draws {}; site '{}' allows {} with {}.",
                                   p.fleet->fleet->name, brief(power), v.site->name,
                                   brief(p.rack.limit), v.site->cooling);
-      f.why = fmt::format("{} reaches {} a rack in practice{}.", v.site->cooling,
+      f.why = fmt::format("{} reaches {} per rack in practice{}.", v.site->cooling,
                           brief(v.cooling->rack_practical_max),
                           v.site->rack ? ", and the site allows " + brief(*v.site->rack) : "");
       const bool cooling_binds = power > v.cooling->rack_practical_max;
       f.fix = !cooling_binds
-                  ? fmt::format("Use fewer nodes a rack, or racks of {}.", at_least(power))
-              : method ? fmt::format("Use {} cooling, or fewer nodes a rack.", method->id)
-                       : "Use fewer nodes a rack.";
+                  ? fmt::format("Use fewer nodes per rack, or racks of {}.", at_least(power))
+              : method ? fmt::format("Use {} cooling, or fewer nodes per rack.", method->id)
+                       : "Use fewer nodes per rack.";
       f.edit = edit_rack(r, v, p);
       out.push_back(std::move(f));
     }
   }
 }
 
-// A node with fans in a hall that cools by cold plates, or the other way round.
+// Finds air-cooled nodes in a hall with cold plates, and the other way round.
 void check_node_cooling(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const review::SiteView& v : r.sites) {
     for (const review::FleetPower& p : v.fleets) {
       const catalog::Node& node = p.fleet->node.part;
       if (facility::suits(node.cooling, v.cooling->id)) continue;
       Finding f = finding_at(r, rule, v.path + ".cooling");
-      f.what = fmt::format("{} is built for {} cooling; site '{}' cools by {}.", node.name,
+      f.what = fmt::format("{} is built for {} cooling; site '{}' uses {} cooling.", node.name,
                            node.cooling, v.site->name, v.site->cooling);
-      f.why = facility::wants_air(node.cooling)
-                  ? "It has fans and heat sinks and no cold plates: the liquid never reaches it."
-                  : "It has cold plates and few fans: air alone does not carry its heat away.";
+      f.why =
+          facility::wants_air(node.cooling)
+              ? "It has fans and heat sinks but no cold plates, so the liquid cannot take its heat."
+              : "It has cold plates and few fans, so air alone cannot take its heat.";
       f.edit = edit_node_cooling(r, v);
       f.fix = f.edit ? fmt::format("Use {} cooling, or nodes built for {}.", f.edit->value,
                                    v.site->cooling)
-                     : "Give the two kinds of node sites of their own.";
+                     : "Give each kind of node its own site.";
       out.push_back(std::move(f));
     }
   }
@@ -72,8 +73,8 @@ void check_power(const review::Review& r, const Rule& rule, std::vector<Finding>
     f.what = fmt::format("Site '{}' would draw {} and has {}: {} of {} {} nodes fit.", v.site->name,
                          brief(v.draw_peak), brief(*v.site->power), v.budget ? v.budget->nodes : 0,
                          nodes, p.fleet->fleet->name);
-    f.why = fmt::format("{} of IT at nameplate times a PUE of {:.3g}.", brief(v.it_nameplate),
-                        v.pue.middle);
+    f.why = fmt::format("{} of IT power at nameplate, times a PUE of {:.3g}.",
+                        brief(v.it_nameplate), v.pue.middle);
     const Watts per_node = p.node.nameplate * (*v.site->power / v.draw_peak);
     const double cap = accelerator_cap(p.node, per_node);
     f.fix = cap >= facility::kLowestCap && cap < 1 && p.fleet->accelerator() &&
@@ -93,11 +94,11 @@ void check_positions(const review::Review& r, const Rule& rule, std::vector<Find
   for (const review::SiteView& v : r.sites) {
     if (!v.site->racks || v.racks <= *v.site->racks) continue;
     Finding f = finding_at(r, rule, v.path + ".racks");
-    f.what = fmt::format("The fleets of site '{}' need {} racks; it has room for {}.", v.site->name,
-                         v.racks, *v.site->racks);
-    f.why = "Nodes a rack are bound by its power, its cooling or its height.";
-    f.fix =
-        fmt::format("Put more nodes into a rack, cool it for them, or find {} positions.", v.racks);
+    f.what = fmt::format("The fleets of site '{}' need {} racks; there is room for {}.",
+                         v.site->name, v.racks, *v.site->racks);
+    f.why = "Power, cooling or height limits the number of nodes per rack.";
+    f.fix = fmt::format(
+        "Put more nodes into each rack, with cooling to match, or find {} positions.", v.racks);
     f.edit = edit_positions(r, v);
     out.push_back(std::move(f));
   }
@@ -108,16 +109,19 @@ void check_air_residue(const review::Review& r, const Rule& rule, std::vector<Fi
     for (const review::FleetPower& p : v.fleets) {
       if (!p.rack.air_heat_is_a_legacy_rack) continue;
       Finding f = finding_at(r, rule, v.path + ".cooling");
-      f.what = fmt::format("A liquid-cooled rack of {} nodes still gives {} to the room.",
+      f.what = fmt::format("A liquid-cooled rack of {} nodes still releases {} into the room.",
                            p.fleet->fleet->name, brief(p.rack.air_heat));
-      f.why = "That alone is a full legacy air rack: the hall needs air cooling beside the liquid.";
-      f.fix = "Plan room air for it.";
+      f.why =
+          "That alone is as much as a full air-cooled rack: the hall needs air cooling as well as "
+          "liquid.";
+      f.fix = "Plan room air cooling for it.";
       out.push_back(std::move(f));
     }
   }
 }
 
-// All racks of a power unit at nameplate, against what its breaker carries for long.
+// Compares the nameplate power of all racks on a power unit with the continuous rating of its
+// breaker.
 void check_pdu(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const review::SiteView& v : r.sites) {
     for (const review::FleetPower& p : v.fleets) {
@@ -127,20 +131,24 @@ void check_pdu(const review::Review& r, const Rule& rule, std::vector<Finding>& 
       const Watts load = p.rack.power * racks;
       if (load <= *rating * facility::kContinuousDerate) continue;
       Finding f = finding_at(r, rule, p.fleet->path + ".pdu_rating");
-      f.what =
-          fmt::format("{} rack{} of {} draw {} at nameplate; their power unit of {} carries {}.",
-                      racks, racks == 1 ? "" : "s", p.fleet->fleet->name, brief(load),
-                      brief(*rating), brief(*rating * facility::kContinuousDerate));
+      f.what = fmt::format(
+          "{} rack{} of {} draw {} at nameplate; their power unit, rated {}, carries {} "
+          "continuously.",
+          racks, racks == 1 ? "" : "s", p.fleet->fleet->name, brief(load), brief(*rating),
+          brief(*rating * facility::kContinuousDerate));
       f.why =
-          "A breaker carries 80 % of its rating for long (NEC); above it trips, with all racks.";
-      f.fix = "Fewer racks on a unit, fewer nodes a rack, a power_cap, or a larger unit.";
+          "A breaker carries 80 % of its rating continuously (NEC); above that it trips, and takes "
+          "all its racks down.";
+      f.fix =
+          "Put fewer racks on each unit, use fewer nodes per rack, set a power_cap, or choose a "
+          "larger unit.";
       f.edit = Edit{p.fleet->path + ".pdu_rating", at_least(load / facility::kContinuousDerate)};
       out.push_back(std::move(f));
     }
   }
 }
 
-// In the hottest hour of the file, with every unit in service.
+// Checks the hottest hour of the site's file, with every unit in service.
 void check_hottest(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const review::SiteView& v : r.sites) {
     const bool has_weather = v.weather != nullptr && !v.weather->dry_c.empty();
@@ -150,11 +158,13 @@ void check_hottest(const review::Review& r, const Rule& rule, std::vector<Findin
     const Watts carried = plant.carries(0, hottest);
     if (carried >= v.it_nameplate) continue;
     Finding f = finding_at(r, rule, v.path + ".cooling_spares");
-    f.what = fmt::format("At {:.3g} C outdoors the {} units of site '{}' carry {} of {}.", hottest,
-                         plant.installed(), v.site->name, brief(carried), brief(v.it_nameplate));
-    f.why = fmt::format("They are sized for {:.3g} C; hotter, the loop warms and racks throttle.",
-                        plant.design_c);
-    f.fix = "More units, a plant for hotter days, or fewer watts.";
+    f.what = fmt::format("At {:.3g} C outdoors, the {} cooling units of site '{}' carry {} of {}.",
+                         hottest, plant.installed(), v.site->name, brief(carried),
+                         brief(v.it_nameplate));
+    f.why =
+        fmt::format("They are sized for {:.3g} C; in hotter air the loop warms and racks throttle.",
+                    plant.design_c);
+    f.fix = "Install more units, size the plant for hotter days, or draw less power.";
     const Watts each = plant.carries(plant.installed() - 1, hottest);
     const bool helps = each > Watts(0);
     const double wanted = helps ? std::ceil(v.it_nameplate / each - 1e-9) : 0;
@@ -173,20 +183,19 @@ constexpr Rule kFacilityRules[] = {
      "a rack draws no more than its cooling and the site allow", "catalog cooling_methods",
      check_rack},
     {"facility.node-cooling", figures::Layer::facility, Severity::error,
-     "the hall cools by what the nodes are built for", "catalog nodes, cooling_methods",
-     check_node_cooling},
+     "the hall's cooling suits its nodes", "catalog nodes, cooling_methods", check_node_cooling},
     {"facility.power-above-site", figures::Layer::facility, Severity::error,
      "nameplate times PUE stays within the site's power", "docs/models/power.md", check_power},
     {"facility.rack-positions", figures::Layer::facility, Severity::error,
      "the hall has room for the racks", "docs/models/cooling.md", check_positions},
     {"facility.pdu-rating", figures::Layer::facility, Severity::error,
-     "the racks of a power unit stay within what its breaker carries for long",
+     "the racks on a power unit stay within the continuous rating of its breaker",
      "NEC 210.20: 80 % of the rating", check_pdu},
     {"facility.hottest-hour", figures::Layer::facility, Severity::warning,
-     "the cooling carries the nameplate in the hottest hour", "docs/models/site-in-time.md",
+     "the cooling carries the nameplate power in the hottest hour", "docs/models/site-in-time.md",
      check_hottest},
     {"facility.residual-air", figures::Layer::facility, Severity::note,
-     "heat that a liquid-cooled rack leaves to the room is planned for",
+     "there is air cooling for the heat that liquid-cooled racks leave in the room",
      "catalog cooling_methods (10 to 30 % of a hybrid rack)", check_air_residue},
 };
 

@@ -1,5 +1,5 @@
-// Rules about who holds what: nothing is booked twice, nothing stands idle unsaid, and two
-// schedulers do not share a node.
+// Rules about which workload holds which nodes: no node is booked twice, idle nodes are pointed
+// out, and two schedulers do not share a node.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -17,12 +17,12 @@
 namespace orrery::rules {
 namespace {
 
-// A few replicas above what is needed are prudence; from here on they are money.
+// A few replicas above the need are prudent; from this factor on they waste money.
 constexpr double kAmpleReplicas = 1.5;
 constexpr double kFewReplicas = 2;
 using figures::assumptions::kIdleAllowed;
 
-// Means of jobs that come and go are no whole numbers; a hundredth of a node is fine enough.
+// The mean number of nodes of jobs that come and go is not whole; two decimals are enough.
 std::string nodes_text(double nodes) {
   return nodes < 10 ? significant(nodes, 3) : significant(std::round(nodes * 100) / 100, 9);
 }
@@ -38,7 +38,8 @@ std::string holders(const review::Review& r, const machine::FleetBook& book) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// A service or a queue that asks for more than the whole fleet has a finding of its own.
+// Returns true if a service or a queue asks for more than the whole fleet, which has a finding of
+// its own.
 bool says_so_itself(const review::Review& r, const machine::Fleet& fleet) {
   const bool serve = std::ranges::any_of(r.serves, [&](const review::ServeView& v) {
     return v.fleet == &fleet && v.feasible() && v.devices > v.devices_there;
@@ -61,15 +62,15 @@ void check_nodes(const review::Review& r, const Rule& rule, std::vector<Finding>
                          nodes_text(book.booked()), fleet.fleet->name, grouped(book.count),
                          holders(r, book));
     f.why =
-        "Nodes given to one workload are not there for another; its figures are those of the "
-        "nodes that exist.";
-    f.fix = "Hold fewer nodes, or grow the fleet.";
+        "A node given to one workload is not available to another; each workload's figures assume "
+        "nodes that do not exist.";
+    f.fix = "Hold fewer nodes, or enlarge the fleet.";
     f.edit = edit_asked(r, fleet);
     out.push_back(std::move(f));
   }
 }
 
-// What accelerators that nobody needs cost in a year.
+// What accelerators without a use cost per year.
 Usd cost_of_units(const review::Review& r, double units) {
   return r.cost.accelerators > 0 ? r.cost.annual * (units / r.cost.accelerators) : Usd(0);
 }
@@ -82,14 +83,16 @@ void check_replicas(const review::Review& r, const Rule& rule, std::vector<Findi
     const double spare = v.devices - v.accelerators_for(enough);
     if (spare <= 0) continue;  // slices of accelerators that are held anyway
     Finding f = finding_at(r, rule, review::replicas_path(v));
-    f.what = fmt::format("'{}' runs {} replicas where {} do; {} {} do nothing, {}.", v.label,
-                         significant(v.replicas, 4), significant(enough, 4), significant(spare, 6),
-                         v.devices_word(),
+    f.what = fmt::format("'{}' runs {} replicas and needs {}; {} {} do nothing and cost {}.",
+                         v.label, significant(v.replicas, 4), significant(enough, 4),
+                         significant(spare, 6), v.devices_word(),
                          show(cost_of_units(r, spare).base(), figures::Unit::usd_per_year));
     f.why = fmt::format(
-        "One replica serves {} requests a second within the objective, {} arrive at peak{}.",
+        "One replica serves {} requests per second within the objective; {} arrive at peak{}.",
         significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3),
-        v.workload->terms.availability ? ", and so many are up as often as is asked" : "");
+        v.workload->terms.availability
+            ? ", and the smaller number also meets the asked availability"
+            : "");
     f.fix = "Run fewer, and give the machines other work or do not buy them.";
     if (v.serve->zones.empty()) {
       f.edit = Edit{review::replicas_path(v), significant(enough, 9)};
@@ -98,7 +101,7 @@ void check_replicas(const review::Review& r, const Rule& rule, std::vector<Findi
   }
 }
 
-// Nodes that stand by for what is in repair, beside the declared spares.
+// Nodes kept ready to replace those in repair, beyond the declared spares.
 double standing_by(const review::Review& r, const machine::Fleet& fleet) {
   double most = 0;
   for (const review::TrainView& t : r.trains) {
@@ -128,11 +131,12 @@ void check_idle(const review::Review& r, const Rule& rule, std::vector<Finding>&
       continue;
     const double units = idle * machine::units_per_node(fleet);
     Finding f = finding_at(r, rule, fleet.path + ".count");
-    f.what = fmt::format("{} of {} nodes of fleet '{}' are nobody's, {}.",
+    f.what = fmt::format("{} of {} nodes in '{}' have no workload; they cost {}.",
                          grouped(std::llround(idle)), grouped(book.count), fleet.fleet->name,
                          show(cost_of_units(r, units).base(), figures::Unit::usd_per_year));
-    f.why = fmt::format("Its workloads hold {}: {}.", nodes_text(book.booked()), holders(r, book));
-    f.fix = "Buy fewer, count them as spares, or give them work.";
+    f.why = fmt::format("Its workloads hold {} nodes: {}.", nodes_text(book.booked()),
+                        holders(r, book));
+    f.fix = "Buy fewer nodes, declare them as spares, or give them work.";
     out.push_back(std::move(f));
   }
 }
@@ -149,20 +153,22 @@ void check_partitions(const review::Review& r, const Rule& rule, std::vector<Fin
     const auto pods = static_cast<std::int64_t>(std::ceil(services - 1e-9));
     Finding f = finding_at(r, rule, fleet.path + ".partition");
     f.what = fmt::format(
-        "Fleet '{}' belongs to {} and holds both services and jobs: {} of its nodes are "
-        "Kubernetes' and {} Slurm's.",
+        "Fleet '{}' belongs to {} and holds both services and jobs: {} of its nodes are for "
+        "Kubernetes and {} for Slurm.",
         fleet.fleet->name,
         fleet.fleet->partition == design::Partition::slurm ? "Slurm" : "Kubernetes", grouped(pods),
         grouped(std::max<std::int64_t>(0, fleet.fleet->count - pods)));
-    f.why = "Neither scheduler sees what the other has started on a node that both use.";
+    f.why = "Neither scheduler sees what the other has started on a shared node.";
     f.fix = fmt::format(
-        "Make two fleets of it: {} nodes with `partition: kubernetes`, {} with `partition: slurm`.",
+        "Split it into two fleets: {} nodes with `partition: kubernetes`, {} with `partition: "
+        "slurm`.",
         pods, std::max<std::int64_t>(0, fleet.fleet->count - pods));
     out.push_back(std::move(f));
   }
 }
 
-// Of nodes that are held at once: all that stay, and the widest of those that take turns.
+// The nodes held at one time: all that are held throughout, and the widest of those that take
+// turns.
 double held_in(const machine::FleetBook& book, const std::vector<machine::FleetPartition>& all,
                std::size_t partition) {
   double held = 0;
@@ -179,7 +185,7 @@ void check_partition_nodes(const review::Review& r, const Rule& rule, std::vecto
   for (const machine::Fleet& fleet : r.fleets()) {
     const machine::FleetBook& book = r.book_of(fleet);
     const auto all = machine::partitions_of(r.design(), r.fleets(), fleet);
-    // More than the fleet has is another rule's.
+    // An over-booked fleet is reported by another rule.
     if (book.over() > 0) continue;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const design::SchedulerPartition& p = *all[i].partition;
@@ -190,8 +196,8 @@ void check_partition_nodes(const review::Review& r, const Rule& rule, std::vecto
       f.what = fmt::format("Partition '{}' has {} of the {} nodes of '{}'; its workloads hold {}.",
                            p.name, grouped(*p.nodes), grouped(fleet.fleet->count),
                            fleet.fleet->name, grouped(held));
-      f.why = "Slurm starts no job on nodes outside its partition: some wait for ever.";
-      f.fix = "Widen it, or give a workload another `partition`.";
+      f.why = "Slurm starts no job on nodes outside its partition, so some jobs wait for ever.";
+      f.fix = "Enlarge the partition, or give a workload another `partition`.";
       int others = 0;
       for (const machine::FleetPartition& other : all) {
         if (other.partition != &p) others += other.partition->nodes.value_or(0);
@@ -207,7 +213,8 @@ bool all_runs(const review::Review& r) {
          std::ranges::all_of(r.serves, &review::ServeView::feasible);
 }
 
-// Of the accelerators' hours, those that workloads hold: what of them they need is another rule's.
+// The share of the accelerators' hours that workloads hold. How much of it they need is reported by
+// another rule.
 double held_share(const review::Review& r) {
   double held = 0;
   double bought = 0;
@@ -223,7 +230,8 @@ double held_share(const review::Review& r) {
   return bought > 0 ? held / bought : 0;
 }
 
-// Machines that are bought and used so little that renting their hours is cheaper, whatever rent.
+// Finds machines that are bought but used so little that renting their hours is cheaper in any
+// case.
 void check_renting(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   const review::CostView& c = r.cost;
   if (!c.owned || !c.market || c.in_nodes || r.design().workloads.empty() || !all_runs(r)) return;
@@ -232,14 +240,14 @@ void check_renting(const review::Review& r, const Rule& rule, std::vector<Findin
   const Usd rented = c.market->median * years(1) * (c.accelerators * use);
   Finding f = finding_at(r, rule, r.fleets().front().path);
   f.what = fmt::format(
-      "Of the hours that this design buys it uses {}; owning is cheaper than renting above {} at "
-      "the earliest.",
+      "This design uses {} of the hours that it buys; owning is cheaper than renting only above "
+      "{}, at best.",
       show(use, figures::Unit::ratio), show(c.break_even_earliest, figures::Unit::ratio));
   f.why =
-      fmt::format("The hours that it uses cost {} on demand at list prices; owned they cost {}.",
+      fmt::format("The hours that it uses cost {} on demand at list prices; owned, they cost {}.",
                   show(rented.base(), figures::Unit::usd_per_year),
                   show(c.annual.base(), figures::Unit::usd_per_year));
-  f.fix = "Rent them, buy fewer machines, or share them with more work.";
+  f.fix = "Rent the machines, buy fewer, or share them with more work.";
   out.push_back(std::move(f));
 }
 
@@ -248,12 +256,13 @@ constexpr Rule kLedgerRules[] = {
      "a fleet has the nodes that its workloads hold", "the workloads' own terms and needs",
      check_nodes},
     {"serving.over-provision", figures::Layer::serving, Severity::warning,
-     "a service runs the replicas that its peak and its availability take, and few more",
+     "a service runs the replicas that its peak and its availability need, and few more",
      "docs/models/cluster.md", check_replicas},
     {"cluster.idle-nodes", figures::Layer::cluster, Severity::note,
-     "the nodes in service are somebody's", "docs/models/cluster.md", check_idle},
+     "every node in service has a workload", "docs/models/cluster.md", check_idle},
     {"cost.renting", figures::Layer::cost, Severity::note,
-     "what is bought is used enough to be worth owning", "docs/models/ownership.md", check_renting},
+     "purchased machines are used enough to be worth owning", "docs/models/ownership.md",
+     check_renting},
     {"cluster.partitions", figures::Layer::cluster, Severity::warning, "a fleet has one scheduler",
      "docs/models/cluster.md", check_partitions},
     {"cluster.partition-nodes", figures::Layer::cluster, Severity::error,

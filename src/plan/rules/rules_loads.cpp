@@ -1,4 +1,4 @@
-// Rules about what services look up, hand on and promise of their answers.
+// Rules about retrieval, cascades and the quality of answers.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -17,7 +17,8 @@ namespace {
 using figures::assumptions::kReadLoad;
 using figures::assumptions::kTailShare;
 
-// More servers where drives bind, a higher rate where that does.
+// Returns an edit that adds servers if the drives limit the reads, or raises the rate if that
+// limits them.
 std::optional<Edit> edit_reads(const jobs::RetrievalAsk& ask, Bytes read_size) {
   const design::StorageTier& t = *ask.tier->tier;
   const double more = ask.load() / kReadLoad * 1.01;
@@ -36,14 +37,15 @@ void check_reads(const review::Review& r, const Rule& rule, std::vector<Finding>
     if (!ask || ask->load() <= kReadLoad) continue;
     Finding f = finding_at(r, rule, v.path + ".retrieval.reads");
     f.what = fmt::format(
-        "Services read indexes on tier '{}' {} times a second at peak, '{}' among "
-        "them; it gives {}.",
+        "Services read indexes on tier '{}' {} times per second at peak, '{}' among them; the tier "
+        "gives {} reads per second.",
         ask->tier->label, significant(ask->asked.base(), 3), v.label,
         significant(ask->gives.base(), 3));
-    f.why = fmt::format("Above {} of it reads queue, and every first token waits for the slowest.",
-                        show(kReadLoad, figures::Unit::ratio));
-    f.fix = ask->by_rate ? "A faster tier, smaller reads, or fewer of them."
-                         : "More drives or servers, or fewer reads a request.";
+    f.why = fmt::format(
+        "Above {} of this rate reads queue up, and every first token waits for the slowest read.",
+        show(kReadLoad, figures::Unit::ratio));
+    f.fix = ask->by_rate ? "Use a faster tier, smaller reads, or fewer of them."
+                         : "Use more drives or servers, or fewer reads per request.";
     f.edit = edit_reads(*ask, v.serve->retrieval->read_size);
     out.push_back(std::move(f));
   }
@@ -56,13 +58,13 @@ void check_tail(const review::Review& r, const Rule& rule, std::vector<Finding>&
     if (v.request.before_p99 <= *bound * kTailShare) continue;
     Finding f = finding_at(r, rule, v.path + ".retrieval");
     f.what = fmt::format(
-        "Of the {} that '{}' promises to a first token, one request in a hundred "
-        "waits {} for its index.",
+        "Of the {} that '{}' allows for the first token, one request in a hundred spends {} "
+        "waiting for its index.",
         brief(*bound), v.label, brief(v.request.before_p99));
-    f.why = fmt::format("{} hops wait for one another, each for the slowest of {} reads.",
+    f.why = fmt::format("{} hops follow one another, and each waits for the slowest of {} reads.",
                         v.serve->retrieval->hops,
                         significant(v.serve->retrieval->reads / v.serve->retrieval->hops, 3));
-    f.fix = "A tier of lower latency, fewer reads or hops, or a longer promise.";
+    f.fix = "Use a tier of lower latency, fewer reads or hops, or allow more time.";
     out.push_back(std::move(f));
   }
 }
@@ -73,12 +75,14 @@ void check_cascade(const review::Review& r, const Rule& rule, std::vector<Findin
     if (!c || c->usd_alone <= 0 || c->usd < c->usd_alone) continue;
     Finding f = finding_at(r, rule, v.path + ".escalate");
     f.what = fmt::format(
-        "A thousand answers of '{}' cost {} USD with what goes on to '{}'; that "
-        "one alone would take {} USD.",
+        "A thousand answers of '{}' cost {} USD, including the share that goes on to '{}'; that "
+        "service alone would cost {} USD.",
         v.label, significant(c->usd * 1e3, 3), v.serve->escalate->service,
         significant(c->usd_alone * 1e3, 3));
-    f.why = "Every answer is made by the small model first, and a part of them twice.";
-    f.fix = "Escalate less, let fewer replicas stand, or let the larger model answer all.";
+    f.why =
+        "The small model answers every request first, and part of the requests are answered twice.";
+    f.fix =
+        "Escalate fewer requests, run fewer replicas, or let the larger model answer all requests.";
     out.push_back(std::move(f));
   }
 }
@@ -90,8 +94,8 @@ void check_source(const review::Review& r, const Rule& rule, std::vector<Finding
     last = v.serve;
     Finding f = finding_at(r, rule, v.path + ".quality");
     f.what = fmt::format("The quality of '{}' has no source.", v.label);
-    f.why = "A share of right answers is of one test; another test has another one.";
-    f.fix = "Say which test and whose figure: quality_source.";
+    f.why = "A share of right answers holds for one test; another test gives another share.";
+    f.fix = "Name the test and its publisher in quality_source.";
     out.push_back(std::move(f));
   }
 }
@@ -101,22 +105,22 @@ void check_inference(const review::Review& r, const Rule& rule, std::vector<Find
     if (b.fleet == nullptr || b.feasible()) continue;
     Finding f = finding_at(r, rule, b.path + ".inference");
     f.what = fmt::format("'{}' cannot run: {}.", b.label, b.infeasible);
-    f.why = "Weights and one request must fit the accelerators of a replica.";
-    f.fix = "More accelerators a replica, a smaller number format, or another fleet.";
+    f.why = "The weights and one request must fit the accelerators of a replica.";
+    f.fix = "Use more accelerators per replica, a smaller number format, or another fleet.";
     out.push_back(std::move(f));
   }
 }
 
 constexpr Rule kLoadRules[] = {
     {"serving.retrieval-reads", figures::Layer::serving, Severity::error,
-     "a tier gives the reads that retrieval asks of it", "docs/models/serving.md", check_reads},
+     "a tier can serve the reads that retrieval needs", "docs/models/serving.md", check_reads},
     {"serving.retrieval-tail", figures::Layer::serving, Severity::warning,
-     "retrieval leaves half of the promised first token to the replica", "docs/models/serving.md",
+     "retrieval takes at most half of the first-token objective", "docs/models/serving.md",
      check_tail},
     {"serving.cascade", figures::Layer::serving, Severity::warning,
      "a cascade costs less than its larger model alone", "docs/models/serving.md", check_cascade},
     {"serving.quality-source", figures::Layer::serving, Severity::note,
-     "a quality says which test it is of", "docs/models/serving.md", check_source},
+     "a quality figure names its test", "docs/models/serving.md", check_source},
     {"workload.inference", figures::Layer::cluster, Severity::error,
      "the model of a batch fits the accelerators of its fleet", "docs/models/serving.md",
      check_inference},

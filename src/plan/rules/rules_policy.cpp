@@ -1,4 +1,5 @@
-// Law, security and support: where data may lie, who may buy what, what must be encrypted.
+// Law, security and support: where data may be stored, which parts need a licence, what must be
+// encrypted.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +26,7 @@ std::string region_name(const catalog::GridRegion* region, std::string_view fall
   return region ? region->id : std::string(fallback);
 }
 
-// The first place where a workload names a tier, with another tier's name in its stead.
+// Replaces one tier's name by another's at the first place where a workload names it.
 std::optional<Edit> edit_tier(const design::Workload& w, const std::string& from,
                               const std::string& to) {
   const std::string path = machine::path_of(w);
@@ -49,7 +50,7 @@ std::optional<Edit> edit_tier(const design::Workload& w, const std::string& from
   return Edit{path + ".checkpoint.to", list_text(targets)};
 }
 
-// A shared tier of the design that `allows`, of the same kind of tier first.
+// Returns a shared tier of the design that `allows` accepts, preferably of the same class.
 template <class Allows>
 const design::StorageTier* other_tier(const review::Review& r, const design::StorageTier& tier,
                                       Allows allows) {
@@ -63,7 +64,7 @@ const design::StorageTier* other_tier(const review::Review& r, const design::Sto
   return found;
 }
 
-// A fleet inside that has accelerators where the present one has.
+// Returns a fleet inside the residency that has accelerators if the present one has.
 const machine::Fleet* fleet_inside(const review::Review& r, const std::string& residency,
                                    const machine::Fleet& present) {
   for (const machine::Fleet& v : r.fleets()) {
@@ -73,7 +74,7 @@ const machine::Fleet* fleet_inside(const review::Review& r, const std::string& r
   return nullptr;
 }
 
-// Another tier inside, or this one moved to where the workload runs.
+// Offers another tier inside the residency, or moves this one to where the workload runs.
 std::optional<Edit> edit_residency(const review::Review& r, const design::Workload& w,
                                    const design::StorageTier& tier, const std::string& label) {
   const std::string& residency = w.terms.residency;
@@ -97,10 +98,10 @@ std::optional<Finding> residency_of_compute(const review::Review& r, const Rule&
   }
   Finding f = finding_at(r, rule, machine::path_of(w) + ".residency");
   f.what =
-      fmt::format("'{}' must stay in {}, but fleet '{}' stands in {}.", label_of(r.design(), w),
+      fmt::format("'{}' must stay in {}, but fleet '{}' is in {}.", label_of(r.design(), w),
                   residency, fleet->fleet->name, region_name(fleet->region, "an unknown region"));
-  f.why = "A workload tagged with a region may not be placed outside it.";
-  f.fix = "Run it on a fleet of that region, or change the residency tag.";
+  f.why = "A workload with a residency may not run outside that region or country.";
+  f.fix = "Run it on a fleet in that region, or change the residency.";
   return f;
 }
 
@@ -124,7 +125,8 @@ void residency_of_zones(const review::Review& r, const Rule& rule, const design:
   }
 }
 
-// Sites outside that a zone names: nothing goes there, whatever the file says.
+// Finds sites outside the residency that a zone names for failover: no request is sent there,
+// whatever the file says.
 void residency_of_failover(const review::Review& r, const Rule& rule, const design::Workload& w,
                            const design::Serve& serve, std::vector<Finding>& out) {
   for (std::size_t i = 0; i < serve.zones.size(); ++i) {
@@ -148,8 +150,8 @@ void residency_of_failover(const review::Review& r, const Rule& rule, const desi
     Finding f = finding_at(r, rule, path + ".failover");
     f.what = fmt::format("'{} in {}' must stay in {}, but would go to {}.", label_of(r.design(), w),
                          zone.site, tag, fmt::join(outside, ", "));
-    f.why = "Requests are data; none is sent outside, so that a lost site leaves its users alone.";
-    f.fix = "Name sites inside, or none.";
+    f.why = "Requests are data. None is sent outside, so users of a lost site get no answer.";
+    f.fix = "Name sites inside the region, or none.";
     f.edit = Edit{path, design_text::section_text(zone)};
     out.push_back(std::move(f));
   }
@@ -173,11 +175,12 @@ void check_residency(const review::Review& r, const Rule& rule, std::vector<Find
       const design::StorageTier* tier = find_tier(r.design(), label);
       if (tier == nullptr || design::is_inside(w.terms.residency, region_of(r, *tier))) continue;
       Finding f = finding_at(r, rule, machine::path_of(w) + ".residency");
-      f.what = fmt::format("'{}' must stay in {}, but it stores on tier '{}' in {}.",
+      f.what = fmt::format("'{}' must stay in {}, but stores data on tier '{}' in {}.",
                            label_of(r.design(), w), w.terms.residency, label,
                            region_name(region_of(r, *tier), tier->region));
-      f.why = "Data of a workload tagged with a region may not lie outside it.";
-      f.fix = "Use a tier in that region, or change the residency tag.";
+      f.why =
+          "Data of a workload with a residency may not be stored outside that region or country.";
+      f.fix = "Use a tier in that region, or change the residency.";
       f.edit = edit_residency(r, w, *tier, label);
       out.push_back(std::move(f));
     }
@@ -193,8 +196,8 @@ void check_export(const review::Review& r, const Rule& rule, std::vector<Finding
     Finding f = finding_at(r, rule, v.path + ".node");
     f.what = fmt::format("{} may need an export licence for {} ({}).", v.accelerator()->name,
                          v.region->country, control->rule);
-    f.why = control->provenance.source + "; ask counsel before ordering.";
-    f.fix = "Choose a part that is not listed for this country, or plan for the licence.";
+    f.why = control->provenance.source + "; ask legal counsel before you order.";
+    f.fix = "Choose a part that is not listed for this country, or plan time for the licence.";
     out.push_back(std::move(f));
   }
 }
@@ -203,7 +206,7 @@ Finding outside_call(const review::Review& r, const Rule& rule, const std::strin
                      std::string what) {
   Finding f = finding_at(r, rule, path);
   f.what = std::move(what);
-  f.why = "An air-gapped site reaches nothing outside: the call fails on the first day.";
+  f.why = "An air-gapped site can reach nothing outside, so the call always fails.";
   return f;
 }
 
@@ -218,7 +221,8 @@ void check_air_gap(const review::Review& r, const Rule& rule, std::vector<Findin
       Finding f =
           outside_call(r, rule, path + ".external",
                        fmt::format("{} but calls {}.", where, fmt::join(w.terms.external, ", ")));
-      f.fix = "Mirror it inside the site, then take it off `external`; or drop air_gapped.";
+      f.fix =
+          "Mirror the service inside the site and remove it from `external`, or drop air_gapped.";
       f.edit = Edit{path + ".external", ""};
       out.push_back(std::move(f));
     }
@@ -227,7 +231,7 @@ void check_air_gap(const review::Review& r, const Rule& rule, std::vector<Findin
       if (tier == nullptr || tier->provider.empty()) continue;
       Finding f = outside_call(
           r, rule, path, fmt::format("{} but uses tier '{}' at {}.", where, label, tier->provider));
-      f.fix = "Use a tier of the site, or drop air_gapped.";
+      f.fix = "Use a tier inside the site, or drop air_gapped.";
       const design::StorageTier* own = other_tier(r, *tier, [&](const design::StorageTier& t) {
         return t.provider.empty() && find_site(r.design(), t.site) == fleet->site;
       });
@@ -239,11 +243,11 @@ void check_air_gap(const review::Review& r, const Rule& rule, std::vector<Findin
     if (s.stage->stage != design::DataStage::ingest || s.to == nullptr) continue;
     const design::Site* site = find_site(r.design(), s.to->tier->site);
     if (site == nullptr || !site->air_gapped) continue;
-    Finding f = outside_call(r, rule, s.path,
-                             fmt::format("Stage '{}' takes in data from outside to air-gapped "
-                                         "site '{}'.",
-                                         s.label, site->name));
-    f.fix = "Carry the data in by hand and begin with a copy between tiers; or drop air_gapped.";
+    Finding f = outside_call(
+        r, rule, s.path,
+        fmt::format("Stage '{}' takes data from outside into the air-gapped site '{}'.", s.label,
+                    site->name));
+    f.fix = "Carry the data in by hand and start with a copy between tiers, or drop air_gapped.";
     out.push_back(std::move(f));
   }
 }
@@ -258,9 +262,9 @@ void check_encryption_at_rest(const review::Review& r, const Rule& rule,
       const design::Site* site = find_site(r.design(), tier->site);
       if (tier->provider.empty() && site && site->encryption_at_rest) continue;
       Finding f = finding_at(r, rule, machine::path_of(w) + ".encrypt_at_rest");
-      f.what = fmt::format("'{}' asks for encryption at rest; tier '{}' does not offer it.",
+      f.what = fmt::format("'{}' requires encryption at rest, but tier '{}' does not encrypt.",
                            label_of(r.design(), w), label);
-      f.why = "Data would lie readable on drives that leave the hall when they fail.";
+      f.why = "Failed drives leave the hall with readable data.";
       f.fix = fmt::format("Set encrypted: true on tier '{}', or encryption_at_rest on the site.",
                           label);
       f.edit = Edit{path_of(r, *tier) + ".encrypted", "true"};
@@ -280,9 +284,9 @@ void check_encryption_in_transit(const review::Review& r, const Rule& rule,
     if (site_offers || networks_offer) continue;
     Finding f = finding_at(r, rule, machine::path_of(w) + ".encrypt_in_transit");
     f.what = fmt::format(
-        "'{}' asks for encryption in transit; neither site '{}' nor its networks offer it.",
+        "'{}' requires encryption in transit, but neither site '{}' nor its networks encrypt.",
         label_of(r.design(), w), fleet->site ? fleet->site->name : "");
-    f.why = "Traffic between nodes and storage would cross the fabric in the clear.";
+    f.why = "Traffic between nodes and storage would cross the fabric unencrypted.";
     f.fix =
         "Set encryption_in_transit on the site, or encrypted: true on the compute and storage "
         "networks.";
@@ -297,11 +301,11 @@ void check_tenants(const review::Review& r, const Rule& rule, std::vector<Findin
     if (!w.terms.isolate_tenant || fleet == nullptr || fleet->site == nullptr) continue;
     if (fleet->site->tenant_isolation) continue;
     Finding f = finding_at(r, rule, machine::path_of(w) + ".isolate_tenant");
-    f.what =
-        fmt::format("'{}' must be kept apart from other tenants; site '{}' does not segment them.",
-                    label_of(r.design(), w), fleet->site->name);
-    f.why = "Without partition keys or tenant networks one tenant's nodes can reach another's.";
-    f.fix = "Set tenant_isolation on the site, or give the workload a site of its own.";
+    f.what = fmt::format(
+        "'{}' must be kept apart from other tenants, but site '{}' does not isolate tenants.",
+        label_of(r.design(), w), fleet->site->name);
+    f.why = "Without partition keys or tenant networks, one tenant's nodes can reach another's.";
+    f.fix = "Set tenant_isolation on the site, or give the workload its own site.";
     f.edit = Edit{site_of(r, *fleet).path + ".tenant_isolation", "true"};
     out.push_back(std::move(f));
   }
@@ -328,21 +332,21 @@ void check_engine(const review::Review& r, const Rule& rule, std::vector<Finding
 
 constexpr Rule kPolicyRules[] = {
     {"policy.residency", figures::Layer::cluster, Severity::error,
-     "a workload tagged with a region is neither placed nor stored outside it",
+     "a workload with a residency neither runs nor stores data outside it",
      "data residency law, as the design tags it", check_residency},
     {"policy.export-control", figures::Layer::compute, Severity::warning,
-     "a controlled accelerator is not bought for a listed country unasked",
+     "accelerators that need an export licence are pointed out",
      "US BIS advanced computing rules (catalog export_controls)", check_export},
     {"policy.air-gap", figures::Layer::cluster, Severity::error,
      "an air-gapped site depends on nothing outside", "definition of an air gap", check_air_gap},
     {"policy.encryption-at-rest", figures::Layer::storage, Severity::error,
-     "tiers of a workload that asks for encryption at rest offer it", "the workload's own terms",
+     "tiers of a workload that requires encryption at rest encrypt", "the workload's own terms",
      check_encryption_at_rest},
     {"policy.encryption-in-transit", figures::Layer::fabric, Severity::error,
-     "networks of a workload that asks for encryption in transit offer it",
+     "networks of a workload that requires encryption in transit encrypt",
      "the workload's own terms", check_encryption_in_transit},
     {"policy.tenant-isolation", figures::Layer::cluster, Severity::error,
-     "a workload that must be kept apart runs where tenants are segmented",
+     "a workload that must be kept apart runs where tenants are isolated",
      "the workload's own terms", check_tenants},
     {"serving.engine-retired", figures::Layer::serving, Severity::error,
      "the serving engine is still maintained", "catalog engines (TGI archived 2026-03-21)",

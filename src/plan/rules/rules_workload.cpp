@@ -1,4 +1,4 @@
-// Rules about what runs: does it fit, does it divide, does it end in time.
+// Rules about what runs: whether it fits, divides evenly and ends in time.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,9 +16,11 @@
 namespace orrery::rules {
 namespace {
 
-// int8 throughput under this share of bf16's says that the part has all but lost the format.
+// Share of the bf16 rate below which the int8 rate shows that a part has practically dropped the
+// format.
 constexpr double kLostInt8 = 0.5;
-// Users of a lost site that may be turned away unsaid: what rounding leaves.
+// Share of users of a lost site that may be turned away without a finding: no more than rounding
+// leaves.
 constexpr double kTurnedAway = 1e-6;
 
 void check_feasible(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
@@ -26,7 +28,7 @@ void check_feasible(const review::Review& r, const Rule& rule, std::vector<Findi
     if (t.feasible()) continue;
     Finding f = finding_at(r, rule, t.path + (t.train->layout ? ".layout" : ".batch"));
     f.what = fmt::format("'{}' cannot run: {}.", t.label, t.infeasible);
-    f.why = "Every device must hold its share, and the batch must split evenly over the replicas.";
+    f.why = "Every device must hold its share, and the batch must divide evenly over the replicas.";
     f.fix = t.train->layout ? "Try layout: auto, or another batch."
                             : "Change the batch, the fleet or the model.";
     f.edit = edit_step(t);
@@ -38,18 +40,19 @@ void check_idle_nodes(const review::Review& r, const Rule& rule, std::vector<Fin
   using figures::assumptions::kIdleAllowed;
   for (const review::TrainView& t : r.trains) {
     if (!t.feasible() || t.workload->terms.nodes || t.fleet->accelerators == 0) continue;
-    if (t.train->layout && t.train->layout->dp) continue;  // as many as it was given
-    // What others hold of the fleet is not idle; the ledger's rules see to it.
+    // the author chose the number of accelerators
+    if (t.train->layout && t.train->layout->dp) continue;
+    // Nodes that other workloads hold are not idle; the rules of the ledger cover them.
     const double beside = r.book_of(*t.fleet).held_beside(*t.workload);
     const double there = t.fleet->accelerators - beside * t.fleet->node.part.accelerators;
     const double idle = there > 0 ? 1.0 - t.accelerators / there : 0;
     if (idle <= kIdleAllowed) continue;
     Finding f = finding_at(r, rule, t.path + ".batch");
-    f.what = fmt::format("'{}' uses {} of {} accelerators; the rest stand idle.", t.label,
+    f.what = fmt::format("'{}' uses {} of {} accelerators; the rest are idle.", t.label,
                          grouped(t.accelerators), grouped(t.fleet->accelerators));
-    f.why = fmt::format("A batch of {} does not split over more of them.", t.train->batch);
+    f.why = fmt::format("A batch of {} does not divide over more of them.", t.train->batch);
     f.edit = edit_batch(t);
-    f.fix = fmt::format("Choose a batch that {} accelerators can share{}, or give `nodes`.",
+    f.fix = fmt::format("Choose a batch that {} accelerators can share{}, or set `nodes`.",
                         grouped(t.fleet->accelerators),
                         f.edit ? ", for instance " + f.edit->value : "");
     out.push_back(std::move(f));
@@ -62,7 +65,7 @@ void check_service(const review::Review& r, const Rule& rule, std::vector<Findin
     if (!v.feasible()) {
       f.what = fmt::format("'{}' cannot be served: {}.", v.label, v.infeasible);
       f.why = "Weights, cache and objective must fit one replica.";
-      f.fix = "Use more accelerators a replica, a smaller number format, or a looser objective.";
+      f.fix = "Use more accelerators per replica, a smaller number format, or a looser objective.";
       f.edit = edit_split(r, v);
       out.push_back(std::move(f));
       continue;
@@ -72,12 +75,12 @@ void check_service(const review::Review& r, const Rule& rule, std::vector<Findin
     f.place = place_of(r.design(), review::replicas_path(v));
     f.what =
         v.devices > v.devices_there
-            ? fmt::format("'{}' occupies {} {} of {} there.", v.label, significant(v.devices, 6),
+            ? fmt::format("'{}' needs {} {}, but there are {}.", v.label, significant(v.devices, 6),
                           v.devices_word(), significant(v.devices_there, 6))
             : fmt::format("'{}' has {} replicas and needs {} at peak.", v.label,
                           significant(v.replicas, 4), significant(v.replicas_needed, 4));
     f.why = fmt::format(
-        "One replica serves {} requests a second within the objective; {} arrive at peak.",
+        "One replica serves {} requests per second within the objective; {} arrive at peak.",
         significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3));
     f.fix = fmt::format("Provide {} {}, or loosen the objective.", significant(needed, 6),
                         v.devices_word());
@@ -86,14 +89,15 @@ void check_service(const review::Review& r, const Rule& rule, std::vector<Findin
   }
 }
 
-// To three digits, of megabytes at the least.
+// Rounded down to three digits, and to whole megabytes.
 Bytes rounded_down(Bytes room) {
   double unit = 1;
   while (room / megabytes(unit) >= 1000) unit *= 10;
   return megabytes(unit * std::max(1.0, std::floor(room / megabytes(unit))));
 }
 
-// A KV tier is where it can be: in memory or on a tier that has the room for all replicas.
+// Checks that a KV tier fits, in host memory or on a tier, with room for the blocks of all
+// replicas.
 void check_kv_room(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const review::ServeView& v : r.serves) {
     if (!v.feasible() || !v.serve->kv_tier) continue;
@@ -109,9 +113,9 @@ void check_kv_room(const review::Review& r, const Rule& rule, std::vector<Findin
     if (!room || *room <= Bytes(0) || kv.capacity * sharing <= *room) continue;
     const Bytes each = rounded_down(*room / sharing);
     Finding f = finding_at(r, rule, v.path + ".kv_tier.capacity");
-    f.what = fmt::format("{} replicas of '{}' keep {} of blocks each where there are {}.",
+    f.what = fmt::format("{} replicas of '{}' keep {} of blocks each, but there are only {}.",
                          significant(sharing, 4), v.label, brief(kv.capacity), brief(*room));
-    f.why = on_host ? "Replicas of one host share its memory and its drives."
+    f.why = on_host ? "Replicas on one host share its memory and its drives."
                     : "All replicas share the tier.";
     f.fix = fmt::format("Keep {} each, or provide the room.", brief(each));
     f.edit = Edit{v.path + ".kv_tier.capacity", to_text(each)};
@@ -122,20 +126,21 @@ void check_kv_room(const review::Review& r, const Rule& rule, std::vector<Findin
 void check_availability(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const review::ServeView& v : r.serves) {
     const auto& wanted = v.workload->terms.availability;
-    // Too few for the peak is the business of serving.capacity.
+    // Too few replicas for the peak is reported by serving.capacity.
     if (!v.feasible() || !wanted || v.availability >= *wanted || v.availability <= 0) continue;
     Finding f = finding_at(r, rule, v.path + ".availability");
-    f.what = fmt::format("'{}' is short of replicas for {} a year; {} are allowed.", v.label,
+    f.what = fmt::format("'{}' has too few replicas for {} per year; {} are allowed.", v.label,
                          brief(years(1 - v.availability)), brief(years(1 - *wanted)));
-    f.why = "Hosts fail and their replicas are gone until others have loaded the weights.";
-    f.fix = "Run more replicas than the peak needs, on accelerators that are there for them.";
+    f.why = "When hosts fail, their replicas are gone until others have loaded the weights.";
+    f.fix = "Run more replicas than the peak needs, with accelerators for them.";
     f.edit = edit_availability(r, v);
     if (is_dark_too_long(v)) {
-      f.why = fmt::format("Its site is without power for {} a year, whatever stands there.",
-                          brief(years(v.dark)));
+      f.why =
+          fmt::format("Its site is without power for {} per year, however many replicas there are.",
+                      brief(years(v.dark)));
       f.fix =
-          "Let batteries last until generators carry the site, or let another site take the "
-          "users (`failover`), sooner.";
+          "Use batteries that last until the generators carry the site, or let another site take "
+          "the users (`failover`) sooner.";
     }
     out.push_back(std::move(f));
   }
@@ -145,21 +150,21 @@ Finding failover_finding(const review::Review& r, const Rule& rule, const review
   return finding_at(r, rule, fmt::format("{}.zones[{}].failover", v.path, v.zone));
 }
 
-// Sites that a zone names and no line leads to.
+// Finds failover sites that no line leads to.
 void check_ways(const review::Review& r, const Rule& rule, const review::ServeView& v,
                 std::vector<Finding>& out) {
   const design::Zone& zone = v.serve->zones[v.zone];
   for (const std::string& site : zone.failover) {
     if (machine::wan_between(r.design(), zone.site, site)) continue;
     Finding f = failover_finding(r, rule, v);
-    f.what = fmt::format("'{}' would go to '{}', and no line leads there.", v.label, site);
-    f.why = "Requests cross to another site on the lines of `fabric.wan`.";
-    f.fix = "Draw a line between the sites, or name one that can be reached.";
+    f.what = fmt::format("'{}' would fail over to '{}', but no line leads there.", v.label, site);
+    f.why = "Requests reach another site over the lines of `fabric.wan`.";
+    f.fix = "Declare a line between the sites, or name a site that can be reached.";
     out.push_back(std::move(f));
   }
 }
 
-// Lines that do not carry the requests of the site that would send the most.
+// Finds lines too slow for the requests of the site that would send the most over them.
 void check_lines(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   std::map<std::size_t, std::pair<BytesPerSecond, const review::ServeView*>> most;
   for (const review::ServeView& v : r.serves) {
@@ -175,15 +180,15 @@ void check_lines(const review::Review& r, const Rule& rule, std::vector<Finding>
     const std::string path = fmt::format("fabric.wan[{}].rate", number);
     Finding f = finding_at(r, rule, path);
     f.edit = Edit{path, at_least(line)};
-    f.what = fmt::format("{} of '{}' would cross on a line of {} when its site is lost.",
-                         brief(line), whose->label, brief(r.design().fabric.wan[number].rate));
-    f.why = "What comes with a request must cross before it is computed.";
+    f.what = fmt::format("{} of '{}' would cross a line of {} when its site is lost.", brief(line),
+                         whose->label, brief(r.design().fabric.wan[number].rate));
+    f.why = "The bytes of a request must cross the line before it is computed.";
     f.fix = fmt::format("Rent a line of {}.", f.edit->value);
     out.push_back(std::move(f));
   }
 }
 
-// A site that is lost at peak leaves its users to others that have room for them.
+// Checks that the users of a site lost at peak find room at other sites.
 void check_failover(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   check_lines(r, rule, out);
   for (const review::ServeView& v : r.serves) {
@@ -193,10 +198,11 @@ void check_failover(const review::Review& r, const Rule& rule, std::vector<Findi
     if (!lost.first || lost.refused <= v.peak * kTurnedAway) continue;
     Finding f = failover_finding(r, rule, v);
     f.what = fmt::format(
-        "When the site of '{}' is lost at peak, {} of its {} requests a second find no room.",
+        "When the site of '{}' is lost at peak, {} of its {} requests per second find no room.",
         v.label, significant(lost.refused.base(), 3), significant(v.peak.base(), 3));
     f.why =
-        "Zones are busiest together, and whoever takes them keeps the promise to users of its own.";
+        "Zones are busiest at the same time, and a zone that takes users still has to meet the "
+        "objective for its own.";
     f.edit = edit_failover(r, v);
     f.fix = fmt::format("Run more replicas at '{}'{}.", v.serve->zones[*lost.first].site,
                         f.edit && f.edit->path.ends_with(".replicas") ? ": " + f.edit->value : "");
@@ -207,8 +213,8 @@ void check_failover(const review::Review& r, const Rule& rule, std::vector<Findi
 Finding late(const review::Review& r, const Rule& rule, const std::string& path,
              const std::string& label, Seconds takes, Seconds bound) {
   Finding f = finding_at(r, rule, path);
-  f.what = fmt::format("'{}' takes {} and must end within {}.", label, brief(takes), brief(bound));
-  f.why = "Goodput, waiting for data and restarts are in the figure.";
+  f.what = fmt::format("'{}' takes {} but must end within {}.", label, brief(takes), brief(bound));
+  f.why = "This time includes goodput, waits for data and restarts.";
   f.fix = fmt::format("Add machines ({} times as many at the same efficiency), or shorten the run.",
                       significant(takes / bound, 2));
   return f;
@@ -247,10 +253,10 @@ void check_int8(const review::Review& r, const Rule& rule, std::vector<Finding>&
     const auto bf16 = a.peak(catalog::Dtype::bf16);
     if (int8 && bf16 && *int8 / *bf16 >= kLostInt8) continue;
     Finding f = finding_at(r, rule, machine::path_of(w) + ".precision");
-    f.what = fmt::format("'{}' serves in int8 on {}, which has {} of it.", label_of(r.design(), w),
-                         a.name, int8 ? brief(*int8) : "none");
+    f.what = fmt::format("'{}' serves in int8 on {}, whose int8 rate is {}.",
+                         label_of(r.design(), w), a.name, int8 ? brief(*int8) : "none");
     f.why =
-        "Blackwell Ultra and Rubin gave int8 up for fp4: the model would run far below its bf16 "
+        "Blackwell Ultra and Rubin gave up int8 for fp4: the model would run far below its bf16 "
         "speed.";
     f.fix = "Quantise to fp8 instead.";
     f.edit = Edit{machine::path_of(w) + ".precision", "fp8"};
@@ -266,16 +272,17 @@ void check_gangs(const review::Review& r, const Rule& rule, std::vector<Finding>
       f.what = fmt::format("Jobs of {} accelerators in '{}' can never start: the fleet has {}.",
                            j.largest, j.label, grouped(j.fleet->accelerators));
       f.why = "An all-or-nothing job waits for ever for nodes that do not exist.";
-      f.fix = "Drop the size, or grow the fleet.";
+      f.fix = "Drop the size, or enlarge the fleet.";
       f.edit = edit_sizes(r, j);
       out.push_back(std::move(f));
     }
     if (!j.from_trace && j.queue.load >= 1) {
       Finding f = finding_at(r, rule, j.path + ".rate");
-      f.what = fmt::format("'{}' offers {} of what the fleet can do: the queue has no end.",
-                           j.label, show(j.queue.load, figures::Unit::ratio));
-      f.why = "Arrivals times duration times size exceed the accelerators.";
-      f.fix = "Grow the fleet or shed load.";
+      f.what = fmt::format(
+          "'{}' submits {} of the work that the fleet can do: its queue grows without end.",
+          j.label, show(j.queue.load, figures::Unit::ratio));
+      f.why = "Arrival rate times duration times size exceeds the accelerators.";
+      f.fix = "Enlarge the fleet or reduce the load.";
       f.edit = edit_load(r, j);
       out.push_back(std::move(f));
     }
@@ -284,7 +291,7 @@ void check_gangs(const review::Review& r, const Rule& rule, std::vector<Finding>
     Finding f = finding_at(r, rule, "scheduler.gang");
     f.what = "Training jobs are scheduled without gangs.";
     f.why = "Two jobs that each hold half of the nodes wait for each other for ever.";
-    f.fix = "gang: true";
+    f.fix = "Set gang: true.";
     f.edit = Edit{"scheduler.gang", "true"};
     out.push_back(std::move(f));
   }
@@ -296,12 +303,12 @@ void check_mig(const review::Review& r, const Rule& rule, std::vector<Finding>& 
     Finding f = finding_at(r, rule, v.fleet->path + ".mig");
     f.what =
         v.packing.unplaced.empty()
-            ? fmt::format("The slices of fleet '{}' do not fit one accelerator together.",
+            ? fmt::format("The slices of fleet '{}' do not fit together on one accelerator.",
                           v.fleet->fleet->name)
             : fmt::format("Fleet '{}' asks for slices that its accelerator does not offer: {}.",
                           v.fleet->fleet->name, v.packing.unplaced.front());
-    f.why = "Instances may not overlap in memory slices, and start only at fixed ones.";
-    f.fix = "Take fewer or smaller slices; `orrery catalog mig_profiles` lists them.";
+    f.why = "Instances may not overlap in memory slices, and can start only at fixed ones.";
+    f.fix = "Use fewer or smaller slices; `orrery catalog mig_profiles` lists them.";
     f.edit = edit_slices(r, v);
     out.push_back(std::move(f));
   }
@@ -311,20 +318,20 @@ void check_spares(const review::Review& r, const Rule& rule, std::vector<Finding
   for (const review::TrainView& t : r.trains) {
     if (!t.feasible() || t.failure.shortfall <= kShortfallAllowed) continue;
     Finding f = finding_at(r, rule, t.fleet->path + ".spares");
-    f.what = fmt::format("With {} spare hosts '{}' lacks nodes {} of the time.", t.failure.spares,
+    f.what = fmt::format("With {} spare hosts, '{}' lacks nodes {} of the time.", t.failure.spares,
                          t.label, show(t.failure.shortfall, figures::Unit::ratio));
     f.why =
         fmt::format("{} hosts are in repair on average.", significant(t.failure.mean_in_repair, 2));
-    f.fix = "Add spare nodes, or plan the job some nodes smaller.";
+    f.fix = "Add spare nodes, or plan the job for fewer nodes.";
     f.edit = edit_spares(t);
     out.push_back(std::move(f));
   }
 }
 
-// A faster way for a stage that moves bytes: the rate it was given, or that of the tier that holds
-// it back.
+// Returns an edit that speeds up a stage that moves bytes: it raises the given rate, or the rate of
+// the tier that limits it.
 std::optional<Edit> edit_way(const review::StageView& s, Seconds every) {
-  // A little faster than it must be, so that it catches up.
+  // Margin above the needed rate, so that the stage can catch up.
   constexpr double kRateMargin = 1.05;
   const BytesPerSecond needed = s.out / every * kRateMargin;
   if (s.stage->rate && *s.stage->rate < needed) return Edit{s.path + ".rate", at_least(needed)};
@@ -343,11 +350,11 @@ void check_period(const review::Review& r, const Rule& rule, std::vector<Finding
   for (const review::StageView& s : p.stages) {
     if (!s.infeasible.empty() || s.time <= *p.every) continue;
     Finding f = finding_at(r, rule, s.path);
-    f.what = fmt::format("Stage '{}' takes {}; a cycle begins every {}.", s.label, brief(s.time),
-                         brief(*p.every));
-    f.why = "Cycles pile up before it, and the model that serves grows older with each.";
-    f.fix = s.moves() ? "Give it a faster way, move less, or begin cycles less often."
-                      : "Give its workload more machines, or begin cycles less often.";
+    f.what = fmt::format("Stage '{}' takes {}, but a cycle starts every {}.", s.label,
+                         brief(s.time), brief(*p.every));
+    f.why = "Cycles pile up before it, and the serving model gets older with each one.";
+    f.fix = s.moves() ? "Give it a faster tier or line, move less data, or start cycles less often."
+                      : "Give its workload more machines, or start cycles less often.";
     if (s.moves()) f.edit = edit_way(s, *p.every);
     out.push_back(std::move(f));
   }
@@ -358,8 +365,8 @@ void check_stages(const review::Review& r, const Rule& rule, std::vector<Finding
     if (s.infeasible.empty()) continue;
     Finding f = finding_at(r, rule, s.path);
     f.what = fmt::format("Stage '{}' can never end: {}.", s.label, s.infeasible);
-    f.why = "Nothing of the pipeline behind it would run.";
-    f.fix = "Draw a line between the sites in `fabric.wan`, or name a tier that can be reached.";
+    f.why = "Later stages of the pipeline would never run.";
+    f.fix = "Declare a line between the sites in `fabric.wan`, or name a tier that can be reached.";
     out.push_back(std::move(f));
   }
 }
@@ -368,34 +375,33 @@ constexpr Rule kWorkloadRules[] = {
     {"training.feasible", figures::Layer::training, Severity::error,
      "a training run has a layout that fits", "docs/models/training.md", check_feasible},
     {"training.idle-nodes", figures::Layer::training, Severity::warning,
-     "the batch spreads over the whole fleet", "docs/models/training.md", check_idle_nodes},
+     "the batch divides over the whole fleet", "docs/models/training.md", check_idle_nodes},
     {"serving.capacity", figures::Layer::serving, Severity::error,
-     "a service fits, and has the replicas its peak needs", "docs/models/serving.md",
+     "a service fits, and has the replicas that its peak needs", "docs/models/serving.md",
      check_service},
     {"serving.kv-room", figures::Layer::serving, Severity::error,
-     "the KV tier of a service has the room that its replicas keep", "docs/models/serving.md",
-     check_kv_room},
+     "there is room for the KV tier of every replica", "docs/models/serving.md", check_kv_room},
     {"serving.availability", figures::Layer::serving, Severity::warning,
-     "enough replicas are up as often as the workload asks", "docs/models/failure.md",
-     check_availability},
+     "enough replicas are up for the availability that the workload asks for",
+     "docs/models/failure.md", check_availability},
     {"serving.failover", figures::Layer::serving, Severity::warning,
-     "the sites that a zone names can take its users", "docs/models/serving.md", check_failover},
+     "the failover sites of a zone can take its users", "docs/models/serving.md", check_failover},
     {"workload.deadline", figures::Layer::cluster, Severity::error, "work ends within its window",
      "the workload's own terms", check_deadline},
     {"pipeline.period", figures::Layer::cluster, Severity::error,
      "a stage ends before the next cycle needs it", "docs/models/pipeline.md", check_period},
     {"pipeline.stages", figures::Layer::cluster, Severity::error,
-     "every stage of the pipeline has a way for its bytes", "docs/models/pipeline.md",
-     check_stages},
+     "every stage of the pipeline can reach its data", "docs/models/pipeline.md", check_stages},
     {"serving.int8-lost", figures::Layer::serving, Severity::error,
-     "int8 is not served on parts that all but lost it",
+     "int8 is not served on parts that practically dropped it",
      "catalog accelerators (B300, GB300: 150-165 TOPS)", check_int8},
-    {"cluster.gangs", figures::Layer::cluster, Severity::error, "gangs can start, and queues end",
+    {"cluster.gangs", figures::Layer::cluster, Severity::error,
+     "all-or-nothing jobs can start, and queues empty",
      "kube-batch issue 158, koordinator 872; docs/models/cluster.md", check_gangs},
     {"cluster.mig-slices", figures::Layer::cluster, Severity::error,
      "MIG slices fit their accelerator", "NVML placement rules; catalog mig_profiles", check_mig},
-    {"failure.spares", figures::Layer::failure, Severity::warning, "spares cover what is in repair",
-     "docs/models/failure.md", check_spares},
+    {"failure.spares", figures::Layer::failure, Severity::warning,
+     "spares cover the nodes in repair", "docs/models/failure.md", check_spares},
 };
 
 }  // namespace

@@ -6,18 +6,21 @@
 
 #include "core/base/text.h"
 #include "model/design_text/write_design.h"
+#include "model/figures/assumptions.h"
 #include "plan/review/stages.h"
 #include "plan/rules/edits.h"
 
 namespace orrery::rules {
 namespace {
 
-// A price that falls by less than this share is not worth a line.
+using figures::assumptions::kQuickNotice;
+using figures::assumptions::kQuickRequeue;
+// A change that lowers the unit cost by less than this share is not listed.
 constexpr double kLeastGain = 0.0005;
 
-// A change that a platform team can buy or switch on, and the design with it made. The design is
-// changed as a value, because reading the file again for each would take as long as the review;
-// spend_test.cpp holds it against the change applied to the text.
+// A change that a platform team can buy or switch on, with the design after it. The design is
+// changed as a value because reading the file again for each change would take as long as the
+// review; spend_test.cpp compares it with the change applied to the text.
 struct Trial {
   std::string what;
   design_text::Change change;
@@ -37,7 +40,7 @@ std::optional<Trial> asynchronous(const review::Review& r, const review::TrainVi
 }
 
 std::optional<Trial> interval_by_failures(const review::Review& r, const review::TrainView& view) {
-  Trial t{"let the interval follow the failures",
+  Trial t{"set the checkpoint interval by the failure rate",
           {view.path + ".checkpoint.every", "auto"},
           r.design()};
   auto& checkpoint = train_at(t.design, view)->checkpoint;
@@ -47,12 +50,12 @@ std::optional<Trial> interval_by_failures(const review::Review& r, const review:
 }
 
 std::optional<Trial> quick_restart(const review::Review& r, const review::TrainView&) {
-  Trial t{"restart in seconds: drain, requeue and release by an agent",
+  Trial t{"restart in seconds: an agent drains, requeues and releases nodes",
           {"scheduler.recovery.requeue", "2 s"},
           r.design()};
   design::Recovery& recovery = t.design.scheduler.recovery;
-  if (recovery.requeue && *recovery.requeue <= seconds(2)) return std::nullopt;
-  recovery.requeue = seconds(2);
+  if (recovery.requeue && *recovery.requeue <= kQuickRequeue) return std::nullopt;
+  recovery.requeue = kQuickRequeue;
   recovery.automatic = true;
   return t;
 }
@@ -60,8 +63,8 @@ std::optional<Trial> quick_restart(const review::Review& r, const review::TrainV
 std::optional<Trial> quick_notice(const review::Review& r, const review::TrainView&) {
   Trial t{"notice a fault in 10 s", {"scheduler.recovery.detect", "10 s"}, r.design()};
   design::Recovery& recovery = t.design.scheduler.recovery;
-  if (recovery.detect && *recovery.detect <= seconds(10)) return std::nullopt;
-  recovery.detect = seconds(10);
+  if (recovery.detect && *recovery.detect <= kQuickNotice) return std::nullopt;
+  recovery.detect = kQuickNotice;
   return t;
 }
 
@@ -76,14 +79,13 @@ std::optional<Trial> one_more_spare(const review::Review& r, const review::Train
 std::optional<Trial> own_storage_network(const review::Review& r, const review::TrainView&) {
   if (!r.design().fabric.storage.converged) return std::nullopt;
   const design::Network own = separate_storage(r.design().fabric);
-  Trial t{"a storage network of its own",
-          {"fabric.storage", design_text::section_text(own)},
-          r.design()};
+  Trial t{
+      "a separate storage network", {"fabric.storage", design_text::section_text(own)}, r.design()};
   t.design.fabric.storage = own;
   return t;
 }
 
-// Servers, rates and capacity together: the change is the tier's whole entry.
+// Servers, rates and capacity change together, so the edit replaces the tier's whole entry.
 std::optional<Trial> twice_the_servers(const review::Review& r, design::TierIndex tier) {
   const machine::Tier& built = r.tiers()[tier];
   Trial t{"twice the servers of tier '" + built.label + "'", {built.path, ""}, r.design()};
@@ -123,7 +125,7 @@ std::vector<Spend> best_spends(const review::Review& r) {
     const review::Review after = review::run_stages(std::move(trial.design), r.models(), &r);
     const double unit = after.cost.per_useful_hour.base() * 3600;
     if (unit >= before * (1 - kLeastGain)) continue;
-    // Nor is one whose before and after read the same.
+    // A change whose cost looks the same before and after is not listed either.
     const bool prices_differ = significant(unit, 3) != significant(before, 3);
     const bool goodput_differs = show(after.cost.goodput, figures::Unit::ratio) !=
                                  show(r.cost.goodput, figures::Unit::ratio);

@@ -1,4 +1,5 @@
-// The next best spend: changes tried one at a time, ranked by what a useful hour then costs.
+// The next best spend: changes tried one at a time, ranked by the cost per useful hour that
+// follows.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace orrery::rules {
 
-// One change worth money: what it adds to the yearly cost, and what a useful unit costs before and
-// after.
+// One change worth its money: what it adds to the yearly cost, and the cost of a useful unit before
+// and after.
 struct Spend {
   std::string what;  // "checkpoint asynchronously"
   design_text::Change change;
@@ -21,7 +22,8 @@ struct Spend {
   double unit_cost_after_usd = 0;
 };
 
-// Those that lower the cost of a useful accelerator-hour, best first, at most kSpendsShown.
+// The most changes that best_spends() lists: those that lower the cost per useful accelerator-hour,
+// best first.
 inline constexpr std::size_t kSpendsShown = 5;
 std::vector<Spend> best_spends(const review::Review& review);
 

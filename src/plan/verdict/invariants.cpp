@@ -13,9 +13,9 @@
 namespace orrery::verdict {
 namespace {
 
-// What rounding may take from an equality.
+// Slack for rounding in an equality.
 constexpr double kSlack = 1e-6;
-// Digits of an edit's amount: 1.25 is round, 595.3125 is not.
+// Significant digits allowed in an edit's amount: 1.25 is round, 595.3125 is not.
 constexpr int kRoundDigits = 3;
 
 bool above(double value, double bound) { return value > bound * (1 + kSlack) + 1e-12; }
@@ -25,7 +25,8 @@ bool is_word_char(char c) {
          c == '-' || c == '/' || c == '.';
 }
 
-// Words that no reader should meet: infinities, and numbers written as powers of ten.
+// Returns true for words that no reader should see: infinities, and numbers written as powers of
+// ten.
 bool is_unreadable(std::string_view word) {
   if (word == "inf" || word == "nan" || word == "-inf" || word == "-nan" || word == "inf%")
     return true;
@@ -66,7 +67,7 @@ class Check {
     if (!std::isfinite(e.value) || !std::isfinite(e.low) || !std::isfinite(e.high)) {
       broken("{} is not finite: {} [{}, {}]", where, e.value, e.low, e.high);
     } else if (above(e.low, e.value) || above(e.value, e.high)) {
-      broken("{} lies outside its interval: {} [{}, {}]", where, e.value, e.low, e.high);
+      broken("{} is outside its interval: {} [{}, {}]", where, e.value, e.low, e.high);
     }
   }
 
@@ -111,13 +112,13 @@ class Check {
     text(f.why, f.rule);
     text(f.fix, f.rule);
     if (f.what.empty() || f.why.empty() || f.fix.empty()) {
-      broken("{} does not say what, why and how to mend it", f.rule);
+      broken("{} does not say what is wrong, why, and how to cure it", f.rule);
     }
     if (!f.edit) return;
     loosens(*f.edit, f.rule);
     const auto amount = parse_any_quantity(f.edit->value);
     if (amount && !is_round(f.edit->value)) {
-      broken("{} writes {} = {}, which is no round number", f.rule, f.edit->path, f.edit->value);
+      broken("{} writes {} = {}, which is not a round number", f.rule, f.edit->path, f.edit->value);
     }
     if (says_number(f.edit->value) && f.fix.find(f.edit->value) == std::string::npos &&
         f.fix.find(grouped_text(f.edit->value)) == std::string::npos) {
@@ -145,7 +146,7 @@ class Check {
     return digits <= kRoundDigits;
   }
 
-  // What the author asks for is his.
+  // Requirements are the author's to change, so no edit may loosen them.
   void loosens(const design_text::Change& edit, const std::string& where) {
     constexpr std::array<std::string_view, 9> kAsked = {
         ".deadline", ".window",       ".ttft_p99",  ".tpot_p99", ".latency_p99",
@@ -153,7 +154,7 @@ class Check {
     const bool asked =
         std::ranges::any_of(kAsked, [&](std::string_view end) { return edit.path.ends_with(end); });
     if (asked || edit.path.starts_with("goals")) {
-      broken("{} would change what is asked for: {} = {}", where, edit.path, edit.value);
+      broken("{} would change a requirement: {} = {}", where, edit.path, edit.value);
     }
   }
 
@@ -188,7 +189,7 @@ class Check {
     const bool said = std::ranges::any_of(
         v_.findings, [](const rules::Finding& f) { return f.rule == "fabric.endpoints"; });
     if (connected < n.compute.nic_ports && !said) {
-      broken("{} endpoints for {} NICs, and nothing is said", connected, n.compute.nic_ports);
+      broken("{} endpoints for {} NICs, without a finding", connected, n.compute.nic_ports);
     }
   }
 
@@ -220,7 +221,7 @@ class Check {
     for (const review::RentedFleet& f : c.rented) sum += f.per_year;
     for (const review::TierRent& t : c.tier_rents) sum += t.total();
     if (std::fabs((sum - c.annual).base()) > kSlack * std::fabs(sum.base()) + 1e-9) {
-      broken("the year's cost is not the sum of its items");
+      broken("the yearly cost is not the sum of its items");
     }
     for (const catalog::BillLine& line : c.bill.lines) {
       if (!std::isfinite(line.count) || line.count < 0) {

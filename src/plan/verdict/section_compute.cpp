@@ -1,4 +1,4 @@
-// A section for each fleet's accelerators: what one can do, and what it draws at work.
+// One section per fleet about its accelerators: what one can do, and what it draws at work.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 using figures::FigureId;
 
 using figures::assumptions::kStepPowerSpread;
-// A step that draws this much of its limit is held back by it.
+// Share of the power limit from which on the limit slows a step.
 constexpr double kAtLimit = 0.97;
 
 Watts limit_of(const machine::Fleet& fleet) {
@@ -43,7 +43,7 @@ void add_step(figures::Section& s, const review::TrainView& t, Watts limit) {
 figures::Section compute_section(const machine::Fleet& fleet, const review::Review& review) {
   const catalog::Accelerator& part = *fleet.accelerator();
   figures::Section s{.layer = figures::Layer::compute, .name = fleet.fleet->name};
-  s.summary = fmt::format("{} x {}, {} a host", grouped(fleet.accelerators), part.name,
+  s.summary = fmt::format("{} x {}, {} per host", grouped(fleet.accelerators), part.name,
                           fleet.accelerators_per_host);
   if (const auto peak = part.peak(catalog::Dtype::bf16)) {
     s.figures.push_back(datasheet(FigureId::peak, peak->base(), part));

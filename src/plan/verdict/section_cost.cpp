@@ -1,16 +1,20 @@
-// The money as a section: the yearly items, the useful hour, each run, the break-even.
+// The section on money: yearly items, cost per useful hour, cost of each run, break-even.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/text.h"
+#include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
 namespace {
 
 using figures::FigureId;
+using figures::assumptions::kCostSpread;
+using figures::assumptions::kRentSpread;
 
 struct Spread {
   double below = 0;
@@ -19,7 +23,7 @@ struct Spread {
 
 double square(double x) { return x * x; }
 
-// The bars of the tornado in quadrature, each side by itself.
+// Adds the bars of the tornado in quadrature, each side separately.
 Spread spread_of(const cost::Tornado& t) {
   Spread s;
   for (const cost::SensitivityBar& b : t.bars) {
@@ -28,7 +32,7 @@ Spread spread_of(const cost::Tornado& t) {
     s.below += square(std::max(0.0, t.value - low));
     s.above += square(std::max(0.0, high - t.value));
   }
-  if (t.value <= 0) return {0.2, 0.2};
+  if (t.value <= 0) return {kCostSpread, kCostSpread};
   return {std::min(0.9, std::sqrt(s.below) / t.value), std::sqrt(s.above) / t.value};
 }
 
@@ -82,8 +86,8 @@ void add_market(figures::Section& s, const review::CostView& c) {
        .estimate = {c.break_even, c.break_even_low, c.break_even_high, Basis::derived,
                     "docs/models/ownership.md"},
        .formula = c.break_even > 1
-                      ? "above 100 %: a contract is cheaper however much it is used"
-                      : fmt::format("owned {} a year / (accelerators x 8760 h x rent)",
+                      ? "above 100 %: a contract is cheaper at any utilisation"
+                      : fmt::format("owned {} per year / (accelerators x 8760 h x rent)",
                                     show(c.owned->annual.base(), figures::Unit::usd_per_year))});
   s.figures.push_back(
       {.kind = FigureId::own_use,
@@ -105,17 +109,17 @@ std::string limit_of(const review::CostView& c) {
   }
   const double share = c.annual > Usd(0) ? most / c.annual : 0;
   std::string limit =
-      fmt::format("{}, {} of the year's cost", name, show(share, figures::Unit::ratio));
+      fmt::format("{}, {} of the yearly cost", name, show(share, figures::Unit::ratio));
   if (!c.tornado.bars.empty()) limit += "; most sensitive to " + c.tornado.bars.front().name;
   return limit;
 }
 
-// None where hardly anything of what is bought makes progress: a price would only look like one.
+// No figure if hardly any of the purchased hours make progress: it would only look like a price.
 void add_useful_hour(figures::Section& s, const review::CostView& c, Estimate price) {
   if (c.per_useful_hour <= UsdPerSecond(0)) return;
   s.figures.push_back(
       {.kind = FigureId::useful_hour,
-       .note = c.in_nodes ? "of a node" : "of an accelerator",
+       .note = c.in_nodes ? "per node" : "per accelerator",
        .estimate = std::move(price),
        .formula =
            fmt::format("{} / ({} {} x 8760 h x needed {} x in use {} x goodput {})",
@@ -130,7 +134,7 @@ void add_useful_hour(figures::Section& s, const review::CostView& c, Estimate pr
 std::vector<figures::Section> cost_sections(const review::Review& review) {
   const review::CostView& c = review.cost;
   if (c.annual <= Usd(0)) return {};
-  const Spread spread = c.owned ? spread_of(c.tornado) : Spread{0.15, 0.15};
+  const Spread spread = c.owned ? spread_of(c.tornado) : Spread{kRentSpread, kRentSpread};
   const auto money = [&](double value) {
     return within(value, spread.below, spread.above, Basis::derived, "docs/models/ownership.md");
   };
@@ -148,20 +152,20 @@ std::vector<figures::Section> cost_sections(const review::Review& review) {
   const Usd running = c.annual - (c.owned ? c.owned->capital : Usd(0));
   s.figures.push_back({.kind = FigureId::running,
                        .estimate = money(running.base()),
-                       .formula = "power, hall, people, repair, rents and fees"});
+                       .formula = "power, hall, staff, repair, rents and fees"});
   add_useful_hour(s, c, money(c.per_useful_hour.base() * 3600));
   if (c.owned) {
     s.figures.push_back(
         {.kind = FigureId::electricity_share,
-         .estimate = within(c.owned->electricity_of_total, 0.2, 0.2, Basis::derived,
-                            "docs/models/ownership.md"),
+         .estimate = figures::estimated(FigureId::electricity_share, c.owned->electricity_of_total,
+                                        Basis::derived, "docs/models/ownership.md"),
          .formula = fmt::format("{} of the running cost, depreciation left out",
                                 show(c.owned->electricity_of_running, figures::Unit::ratio))});
   }
   add_runs(s, c, spread);
   add_market(s, c);
   if (!c.unpriced.empty()) {
-    s.summary = "without public price, left out: ";
+    s.summary = "left out because no price is public: ";
     for (std::size_t i = 0; i < c.unpriced.size(); ++i)
       s.summary += (i ? ", " : "") + c.unpriced[i];
   }

@@ -1,4 +1,4 @@
-// Sections of the networks: what is built, what it gives, what it costs.
+// Sections of the networks: what is built, what it delivers, what it costs.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include "core/base/units.h"
 #include "layers/fabric/hazards.h"
 #include "layers/fabric/pause_fluid.h"
-#include "layers/serving/memory.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "model/machine/links.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/verdict/sections.h"
@@ -58,26 +58,30 @@ void add_rates(figures::Section& s, const machine::Network& n) {
                           : "the node's own ports: the fabric does not block";
 }
 
-// Messages of a random permutation hashed onto equal paths: the worst link has about
+// For messages of a random permutation hashed onto equal paths, the worst link has about
 // 1 + sqrt(2 ln P / q) of a link's load for P links and q queue pairs (fabric/ecmp.h); adaptive
-// routing spreads them evenly. The closed form is 12 % under the simulated mean.
+// routing spreads them evenly. The closed form is 12 % below the simulated mean.
 void add_hashing(figures::Section& s, const machine::Network& n) {
   const fabric::Topology& t = *n.topology;
   if (t.spines == 0 || t.leaf_spine_links == 0) return;
+  using figures::assumptions::kEvenLinkSpread;
+  constexpr const char* kPage = "docs/models/fabric.md";
   const bool even = n.wanted->routing == catalog::RoutingKind::adaptive;
   const int pairs = n.wanted->routing == catalog::RoutingKind::ecmp ? n.wanted->queue_pairs : 1;
   const double links = static_cast<double>(t.leaf_spine_links);
   const double load = even ? 1 : 1 + std::sqrt(2 * math::log(std::max(2.0, links)) / pairs);
-  s.figures.push_back({.kind = FigureId::worst_link,
-                       .estimate = within(load, even ? 0 : 0.05, even ? 0.1 : 0.25, Basis::derived,
-                                          "docs/models/fabric.md"),
-                       .formula = even ? "adaptive routing spreads what hashing would pile up"
-                                       : fmt::format("1 + sqrt(2 ln {} / {}), {} routing",
-                                                     grouped(t.leaf_spine_links), pairs,
-                                                     word_of(n.wanted->routing))});
+  s.figures.push_back(
+      {.kind = FigureId::worst_link,
+       .estimate = even ? within(load, 0, kEvenLinkSpread, Basis::derived, kPage)
+                        : figures::estimated(FigureId::worst_link, load, Basis::derived, kPage),
+       .formula =
+           even ? "adaptive routing spreads the flows that hashing would put on one link"
+                : fmt::format("1 + sqrt(2 ln {} / {}), {} routing", grouped(t.leaf_spine_links),
+                              pairs, word_of(n.wanted->routing))});
 }
 
-// Whether the design says how it marks and pauses, or that NICs may stop it.
+// Returns true if the design says how the network marks and pauses, or that NICs may cause pause
+// storms.
 bool tells_pauses(const review::Review& r, const machine::Networks& here,
                   const machine::Network& n) {
   const design::RoceChecklist& roce = n.wanted->roce;
@@ -89,17 +93,18 @@ bool tells_pauses(const review::Review& r, const machine::Networks& here,
          roce.watchdog_time;
 }
 
-// Eight senders to one port, and a NIC that pauses for good: bounds (fabric/hazards.h) and the
-// fixed point of the marks (fabric/pause_fluid.h). In time: `orrery fabric storm`, `simulate`.
+// Figures for eight senders to one port, and for a NIC in a pause storm: bounds (fabric/hazards.h)
+// and the fixed point of the marks (fabric/pause_fluid.h). `orrery fabric storm` and `simulate`
+// show them over time.
 void add_pauses(figures::Section& s, const review::Review& r, const machine::Network& n) {
   using figures::assumptions::kPauseSenders;
   const fabric::PauseOptions o = machine::pause_options(n);
   const BytesPerSecond rate = n.topology->spec.link_rate;
-  if (rate <= BytesPerSecond(0)) return;  // its nodes have no port on it
+  if (rate <= BytesPerSecond(0)) return;  // its nodes have no port on this network
   const auto add = [&](FigureId id, double value, std::string formula) {
     s.figures.push_back(
         {.kind = id,
-         .estimate = within(value, 0.3, 0.5, Basis::derived, "docs/models/pauses.md"),
+         .estimate = figures::estimated(id, value, Basis::derived, "docs/models/pauses.md"),
          .formula = std::move(formula)});
   };
   if (o.marking) {
@@ -107,7 +112,7 @@ void add_pauses(figures::Section& s, const review::Review& r, const machine::Net
     add(FigureId::marked_queue, q.queue.base(),
         q.is_marked_enough
             ? fmt::format("kmin + p/pmax (kmax - kmin), p = {}", significant(q.probability, 2))
-            : "pmax marks too few: the queue stands at kmax and swings");
+            : "pmax marks too few packets: the queue stays near kmax and oscillates");
   }
   if (o.pauses) {
     const fabric::IncastBound bound =
@@ -115,12 +120,13 @@ void add_pauses(figures::Section& s, const review::Review& r, const machine::Net
                               .sender_rate = rate,
                               .port_rate = rate,
                               .pause_threshold = o.xoff * kPauseSenders});
-    add(FigureId::pause_after, bound.fill_time.base(), "xoff of each port / its excess");
+    add(FigureId::pause_after, bound.fill_time.base(),
+        "xoff of each port / excess rate of each port");
     const Seconds hang =
         r.design().scheduler.recovery.hang_timeout.value_or(figures::assumptions::kHangTimeout);
     add(FigureId::storm_time, o.watchdog.value_or(hang).base(),
-        o.watchdog ? "until the watchdog drops what waits for it"
-                   : "no watchdog: until their collectives time out");
+        o.watchdog ? "until the watchdog drops the packets queued for it"
+                   : "no watchdog: until the collectives time out");
   }
 }
 
@@ -132,11 +138,12 @@ void add_money(figures::Section& s, const machine::Network& n) {
                                       Basis::vendor, "catalog price ranges"}});
   }
   s.figures.push_back({.kind = FigureId::power,
-                       .estimate = within(n.bill.power().base(), 0.15, 0.15, Basis::vendor,
-                                          "catalog switches and optics")});
+                       .estimate =
+                           figures::estimated(FigureId::power, n.bill.power().base(), Basis::vendor,
+                                              "catalog switches and optics")});
 }
 
-// The yardstick people know: a large all-reduce over everything in the site.
+// A familiar yardstick: a large all-reduce over all accelerators of the site.
 void add_all_reduce(figures::Section& s, const review::Review& r, const machine::Networks& here) {
   const machine::Fleet* fleet = nullptr;
   for (const machine::Fleet& f : r.fleets()) {
@@ -147,9 +154,9 @@ void add_all_reduce(figures::Section& s, const review::Review& r, const machine:
   const workload::CollectiveCall call{workload::Collective::all_reduce, gib(1),
                                       links.group_of(fleet->accelerators)};
   const machine::CollectivePrediction p = links.predict(call);
-  if (!std::isfinite(p.seconds.value)) return;  // a way between them is missing: a rule says which
+  if (!std::isfinite(p.seconds.value)) return;  // a path between them is missing: a rule says which
   s.figures.push_back({.kind = FigureId::all_reduce_1gib,
-                       .note = fmt::format("{} of them", grouped(call.group.ranks)),
+                       .note = fmt::format("{} accelerators", grouped(call.group.ranks)),
                        .estimate = p.seconds,
                        .formula = fmt::format(
                            "{}; bus bandwidth {}; limited by the {}", to_text(p.detail.algorithm),
@@ -174,21 +181,23 @@ figures::Section network_section(const review::Review& review, const machine::Ne
   return s;
 }
 
-// Weights of a service's model that a new release brings to every site.
+// The weights of a service's model, which a new release sends to every site.
 void add_release(figures::Section& s, const review::Review& r, const design::WanLink& line) {
   const review::ServeView* largest = nullptr;
   Bytes most;
   for (const review::ServeView& v : r.serves) {
     if (!v.feasible() || v.model == nullptr || v.serve->zones.empty()) continue;
-    const Bytes weights = serving::serving_weights(*v.model, {}, v.query.precision);
-    if (weights > most) most = weights, largest = &v;
+    if (v.weights <= most) continue;
+    most = v.weights;
+    largest = &v;
   }
   if (largest == nullptr) return;
   s.figures.push_back(
       {.kind = FigureId::weights_across,
        .note = largest->label,
-       .estimate = within((most / line.rate + line.latency).base(), 0, 0.5, Basis::derived,
-                          "the line at its full rate"),
+       .estimate =
+           figures::estimated(FigureId::weights_across, (most / line.rate + line.latency).base(),
+                              Basis::derived, "the line at its full rate"),
        .formula = fmt::format("{} / {} + {}", brief(most), brief(line.rate), brief(line.latency))});
 }
 

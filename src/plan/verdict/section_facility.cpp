@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "layers/facility/ride_through.h"
+#include "model/figures/half_width.h"
 #include "model/machine/site_load.h"
 #include "plan/verdict/sections.h"
 
@@ -16,10 +17,10 @@ namespace {
 
 using figures::FigureId;
 
-// Slower swings are told by their period.
+// Slower power swings are given by their period.
 constexpr double kSlowestHz = 1e-3;
 
-// The author's own nameplate, or the maker's.
+// Given by the author, or from the vendor.
 Basis basis_of(const machine::Fleet& fleet) {
   const auto& custom = fleet.fleet->custom;
   return custom && custom->max_power ? Basis::given : Basis::vendor;
@@ -28,8 +29,8 @@ Basis basis_of(const machine::Fleet& fleet) {
 void add_power(figures::Section& s, const review::SiteView& v) {
   s.figures.push_back(
       {.kind = FigureId::it_nameplate,
-       .estimate = within(v.it_nameplate.base(), 0.03, 0.03, Basis::vendor,
-                          "catalog nodes, switches, storage"),
+       .estimate = figures::estimated(FigureId::it_nameplate, v.it_nameplate.base(), Basis::vendor,
+                                      "catalog nodes, switches, storage"),
        .formula = fmt::format("fleets {} + networks {} + storage {}", brief(v.fleet_nameplate),
                               brief(v.fabric), brief(v.storage))});
   s.figures.push_back(
@@ -107,8 +108,8 @@ void add_racks(figures::Section& s, const review::SiteView& v) {
       s.figures.push_back(
           {.kind = FigureId::swing,
            .of = p.fleet->fleet->name,
-           .estimate =
-               within(p.swing->amplitude.base(), 0.3, 0.3, Basis::derived, "docs/models/power.md"),
+           .estimate = figures::estimated(FigureId::swing, p.swing->amplitude.base(),
+                                          Basis::derived, "docs/models/power.md"),
            .formula = p.swing->hz < kSlowestHz
                           ? "once in " + brief(seconds(1 / p.swing->hz))
                           : fmt::format("{} Hz{}", significant(p.swing->hz, 3),
@@ -118,7 +119,8 @@ void add_racks(figures::Section& s, const review::SiteView& v) {
   if (v.cdu) {
     s.figures.push_back(
         {.kind = FigureId::coolant_flow,
-         .estimate = within(v.cdu->flow_l_per_min, 0.17, 0.33, Basis::vendor, "catalog cdu_sizing"),
+         .estimate = figures::estimated(FigureId::coolant_flow, v.cdu->flow_l_per_min,
+                                        Basis::vendor, "catalog cdu_sizing"),
          .formula = fmt::format("{} units installed, water class {}", v.cdu->units_installed,
                                 v.cdu->water_class.empty() ? "none" : v.cdu->water_class)});
   }
@@ -133,8 +135,9 @@ void add_backup(figures::Section& s, const review::SiteView& v) {
       facility::dark_a_year({site.battery, site.generator}, outages, mean, review::load_share(v));
   s.figures.push_back(
       {.kind = FigureId::dark_year,
-       .estimate = within(dark.base(), 0.5, 1, Basis::derived, "docs/models/site-in-time.md"),
-       .formula = fmt::format("{} outages of {} a year, batteries {}, generators {}",
+       .estimate = figures::estimated(FigureId::dark_year, dark.base(), Basis::derived,
+                                      "docs/models/site-in-time.md"),
+       .formula = fmt::format("{} outages per year of {}, batteries {}, generators {}",
                               significant(outages, 2), brief(mean),
                               site.battery ? brief(*site.battery) : "none",
                               site.generator ? brief(*site.generator) : "none")});
@@ -150,17 +153,17 @@ void add_plant(figures::Section& s, const review::SiteView& v) {
   const auto add = [&](FigureId id, double value, std::string formula) {
     s.figures.push_back(
         {.kind = id,
-         .estimate = within(value, 0, 0, Basis::derived, "docs/models/site-in-time.md"),
+         .estimate = exact(value, Basis::derived, "docs/models/site-in-time.md"),
          .formula = std::move(formula)});
   };
   add(FigureId::cooling_units, plant.installed(),
       fmt::format("{} of {} and {}", plant.needed(), brief(plant.unit), plant.spares));
   const Seconds until = plant.throttles_after(plant.spares + 1, v.it_nameplate);
-  add(FigureId::throttle_after, until.base(), "coolant x 10 K / what is not carried");
+  add(FigureId::throttle_after, until.base(), "coolant x 10 K / heat that is not removed");
   if (site.cooling_unit_mtbf) {
     const double out = plant.installed() * (facility::kCoolingRepair / *site.cooling_unit_mtbf);
     add(FigureId::cooling_short, poisson_above(plant.spares, out),
-        "units x repair / mtbf, as Poisson");
+        "Poisson probability with mean units x repair / mtbf");
   }
   if (site.cooling_design && v.weather != nullptr && !v.weather->dry_c.empty()) {
     const double hottest = *std::ranges::max_element(v.weather->dry_c);
@@ -179,7 +182,7 @@ void add_year(figures::Section& s, const review::SiteView& v) {
         v.hours.is_empty()
             ? fmt::format("at the grid's mean of {}: the site names no `hours`",
                           v.region->carbon_year)
-            : fmt::format("PUE x intensity of {} hours, a steady draw", v.hours.pue.size());
+            : fmt::format("PUE x intensity of {} hours, at a steady draw", v.hours.pue.size());
     s.figures.push_back(
         {.kind = FigureId::carbon_year,
          .estimate = within(
@@ -215,7 +218,7 @@ std::vector<figures::Section> facility_sections(const review::Review& review) {
     add_plant(s, v);
     add_year(s, v);
     const double used = v.site->power ? v.draw_peak / *v.site->power : 0;
-    s.limit = v.site->power ? fmt::format("site power, {} taken at nameplate",
+    s.limit = v.site->power ? fmt::format("site power, {} used at nameplate",
                                           show(used, figures::Unit::ratio))
                             : fmt::format("the rack: {}", to_text(v.fleets.front().rack.bound));
     sections.push_back(std::move(s));

@@ -21,7 +21,7 @@ figures::Figure time_figure(FigureId id, Seconds value, std::string formula = {}
           .formula = std::move(formula)};
 }
 
-// The period is exact; what follows it is not.
+// The period is exact; the time after it is not.
 figures::Figure freshness_figure(Seconds every, Seconds lead, std::string formula) {
   figures::Figure f = time_figure(FigureId::freshness, lead, std::move(formula));
   f.estimate.value += every.base();
@@ -66,7 +66,7 @@ figures::Section whole_section(const review::PipelineView& p) {
   }
   s.limit =
       fmt::format("{}, {} of a lead of {}", longest->label, brief(longest->time), brief(*p.lead));
-  s.figures.push_back(time_figure(FigureId::lead, *p.lead, "stages along the longest way"));
+  s.figures.push_back(time_figure(FigureId::lead, *p.lead, "stages along the critical path"));
   s.figures.push_back(freshness_figure(
       p.every.value_or(Seconds(0)), *p.lead,
       p.every ? fmt::format("every {} + lead {}", brief(*p.every), brief(*p.lead)) : "the lead"));

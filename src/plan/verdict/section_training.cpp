@@ -1,4 +1,4 @@
-// Sections of a training run: the step, what saves it and what breaks it.
+// Sections of a training run: the step, its checkpoints and its failures.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "layers/failure/causes.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -17,9 +18,9 @@ namespace {
 using figures::FigureId;
 
 using figures::assumptions::kWriteSpread;
-// A term below this share of the whole is not told.
+// Share of the whole below which a term is left out.
 constexpr double kWorthNaming = 0.005;
-// Fewer cores than this carry nothing that a host would miss.
+// Fewer cores than this do not matter to a host.
 constexpr double kCoresShown = 0.01;
 
 std::string seconds_text(Seconds s) { return brief(s); }
@@ -60,7 +61,7 @@ void add_rates(figures::Section& s, const review::TrainView& v) {
                               show(v.goodput, figures::Unit::ratio, 4))});
 }
 
-// Of what is proportional to the run's time: the step's interval and the goodput's, in quadrature.
+// The interval of what is proportional to the run's time: those of step and goodput, in quadrature.
 Estimate run_estimate(const review::TrainView& v, double value) {
   const double slower = v.goodput_low > 0 ? v.goodput / v.goodput_low - 1 : 1;
   const double faster = v.goodput_high > 0 ? 1 - v.goodput / v.goodput_high : 0;
@@ -72,10 +73,11 @@ Estimate run_estimate(const review::TrainView& v, double value) {
 figures::Section training_section(const review::TrainView& v) {
   figures::Section s{.layer = figures::Layer::training, .name = v.label};
   if (!v.feasible()) {
-    s.summary = "no step can be given: " + v.infeasible;
+    s.summary = "no step time can be given: " + v.infeasible;
     return s;
   }
-  s.summary = fmt::format("{} on {} accelerators, {} ({})", v.model ? v.model->id : "plain network",
+  s.summary = fmt::format("{} on {} accelerators, {} ({})",
+                          v.model ? v.model->id : "non-transformer network",
                           grouped(v.accelerators), v.step.layout, v.step.chosen);
   const jobs::StepPlan& p = v.step;
   s.figures.push_back({.kind = FigureId::step_time,
@@ -85,7 +87,7 @@ figures::Section training_section(const review::TrainView& v) {
   s.figures.push_back(
       {.kind = FigureId::mfu,
        .estimate = within(p.flops_utilisation, p.error, p.error, p.basis, p.reference),
-       .formula = fmt::format("of the dense {} peak, causal attention counted by half{}",
+       .formula = fmt::format("share of the dense {} peak, causal attention counted by half{}",
                               word_of(v.train->precision),
                               v.train->lora ? ", no gradients of frozen weights" : "")});
   if (p.memory > Bytes(0)) {
@@ -100,7 +102,7 @@ figures::Section training_section(const review::TrainView& v) {
     s.figures.push_back(
         {.kind = FigureId::run_time,
          .estimate = run_estimate(v, v.run_time.base()),
-         .formula = fmt::format("{} {} / {} a second at goodput", count_to_brief(v.units, 4),
+         .formula = fmt::format("{} {} / {} per second after losses", count_to_brief(v.units, 4),
                                 unit_word(v), count_to_brief(v.units_per_s, 4))});
     s.figures.push_back({.kind = FigureId::accelerator_hours,
                          .estimate = run_estimate(v, v.accelerators * (v.run_time / hours(1))),
@@ -124,12 +126,13 @@ void add_checkpoint_times(figures::Section& s, const jobs::SavePlan& k) {
   const storage::WriteTime& w = k.drain;
   const auto note = [&s](std::string text) { s.figures.back().note = std::move(text); };
   time(FigureId::write_time, w.total,
-       fmt::format("max(servers {}, node network {}, serialise {}){} + metadata {} + commit {}",
-                   brief(w.server), brief(w.network), brief(w.serialise),
-                   w.uneven > w.total * kWorthNaming
-                       ? fmt::format(" + nodes with more to write, alone, {}", brief(w.uneven))
-                       : "",
-                   brief(w.metadata), brief(w.commit)));
+       fmt::format(
+           "max(servers {}, node network {}, serialise {}){} + metadata {} + commit {}",
+           brief(w.server), brief(w.network), brief(w.serialise),
+           w.uneven > w.total * kWorthNaming
+               ? fmt::format(" + extra time of nodes with more to write, {}", brief(w.uneven))
+               : "",
+           brief(w.metadata), brief(w.commit)));
   note("on " + (k.safe ? k.safe : k.first)->label);
   time(FigureId::stall, k.stall.total,
        k.async ? fmt::format("snapshot {} + wait {} + interference {}", brief(k.stall.snapshot),
@@ -142,7 +145,7 @@ void add_checkpoint_times(figures::Section& s, const jobs::SavePlan& k) {
                                       k.interval_limit == failure::IntervalLimit::drain
                                           ? ", not before the drain ends"
                                           : ""));
-  // What the author wrote is so, and needs no interval.
+  // A value that the author wrote is exact and needs no interval.
   if (k.interval_given)
     s.figures.back().estimate = exact(k.interval.base(), Basis::given, "the design");
   time(FigureId::restore_time, k.restore.total,
@@ -157,13 +160,15 @@ figures::Section checkpoint_section(const review::TrainView& v) {
                           grouped(v.accelerators), k.async ? "asynchronous" : "synchronous");
   s.figures.push_back(
       {.kind = FigureId::checkpoint_size,
-       .estimate = within(k.size.base(), 0.005, 0.005, Basis::derived, "docs/models/checkpoint.md"),
+       .estimate = figures::estimated(FigureId::checkpoint_size, k.size.base(), Basis::derived,
+                                      "docs/models/checkpoint.md"),
        .formula = fmt::format("{} parameters x {} B", count_to_brief(v.parameters, 5),
                               significant(k.size.base() / v.parameters, 4))});
   add_checkpoint_times(s, k);
   s.figures.push_back({.kind = FigureId::loss_per_save,
-                       .estimate = within(k.exposure.loss_per_save, 0.5, 0.5, Basis::derived,
-                                          "docs/models/checkpoint.md")});
+                       .estimate =
+                           figures::estimated(FigureId::loss_per_save, k.exposure.loss_per_save,
+                                              Basis::derived, "docs/models/checkpoint.md")});
   if (k.host_memory > Bytes(0)) {
     s.figures.push_back(
         {.kind = FigureId::host_memory,
@@ -173,7 +178,7 @@ figures::Section checkpoint_section(const review::TrainView& v) {
   return s;
 }
 
-// What each part of the loader could deliver.
+// The rate that each part of the loader could deliver.
 std::string loader_text(const storage::LoaderRate& l) {
   const std::string decoding = std::isfinite(l.decode_samples_per_s)
                                    ? fmt::format("the cores that decode and move them {}",
@@ -187,8 +192,8 @@ std::string loader_text(const storage::LoaderRate& l) {
 figures::Section feed_section(const review::TrainView& v) {
   const jobs::FeedPlan& f = v.feed;
   figures::Section s{.layer = figures::Layer::storage, .name = v.label + " data"};
-  s.summary = fmt::format("read from {}, {} a sample, {} an object", f.tier->label, brief(f.sample),
-                          brief(f.object));
+  s.summary = fmt::format("read from {}, {} per sample, {} per object", f.tier->label,
+                          brief(f.sample), brief(f.object));
   s.figures.push_back({.kind = FigureId::read_rate,
                        .estimate = within(f.wanted.base(), v.step.error, v.step.error,
                                           Basis::derived, "docs/models/loader.md"),
@@ -196,30 +201,34 @@ figures::Section feed_section(const review::TrainView& v) {
                                               brief(v.step.step))});
   s.figures.push_back(
       {.kind = FigureId::accelerator_utilisation,
-       .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
+       .estimate = figures::estimated(FigureId::accelerator_utilisation, f.loader.utilisation,
+                                      Basis::derived, "docs/models/loader.md"),
        .formula = loader_text(f.loader)});
   s.limit = to_text(f.loader.limit);
   if (f.moving_cores < kCoresShown) return s;
   const bool is_direct = f.tier->gpu_path == storage::GpuPath::direct;
   s.figures.push_back(
       {.kind = FigureId::moving_cores,
-       .estimate = within(f.moving_cores, 0.1, 0.1, Basis::fitted, "docs/models/loader.md"),
+       .estimate = figures::estimated(FigureId::moving_cores, f.moving_cores, Basis::fitted,
+                                      "docs/models/loader.md"),
        .formula = fmt::format(
-           "{} a host x {} core seconds a GB, {}", brief(f.wanted / std::max(1, v.hosts)),
+           "{} per host x {} core seconds per GB, {}", brief(f.wanted / std::max(1, v.hosts)),
            significant(storage::path_cost(f.tier->gpu_path).core_s_per_byte * 1e9, 3),
-           is_direct ? "past the host's memory" : "copied in the host's memory")});
+           is_direct ? "bypassing the host's memory" : "copied through the host's memory")});
   return s;
 }
 
 std::string restart_formula(const review::TrainView& v) {
   const jobs::FailurePlan& f = v.failure;
-  return fmt::format("detect {} + (requeue {} + start {} + read {}) x {} attempts + hands {}",
-                     brief(f.detect), brief(f.requeue), brief(f.start),
-                     brief(v.checkpoint ? v.checkpoint->restore.total : Seconds(0)),
-                     significant(f.attempts, 3), brief(f.hands));
+  return fmt::format(
+      "detect {} + (requeue {} + start {} + read {}) x {} attempts + wait for a person {}",
+      brief(f.detect), brief(f.requeue), brief(f.start),
+      brief(v.checkpoint ? v.checkpoint->restore.total : Seconds(0)), significant(f.attempts, 3),
+      brief(f.hands));
 }
 
-// Of the run as a whole, by cause. The count itself scatters as a Poisson does, beside its rate.
+// Interruptions of the whole run, by cause. The count scatters like a Poisson variable, in addition
+// to the error of its rate.
 figures::Figure interruptions_figure(const review::TrainView& v,
                                      const std::vector<failure::FaultCause>& causes) {
   const jobs::FailurePlan& f = v.failure;
@@ -259,7 +268,7 @@ figures::Section failure_section(const review::TrainView& v,
                                  const std::vector<failure::FaultCause>& causes) {
   const jobs::FailurePlan& f = v.failure;
   figures::Section s{.layer = figures::Layer::failure, .name = v.label};
-  s.summary = fmt::format("{}, {} more that can take over", how_many(v.hosts, "host"), f.spares);
+  s.summary = fmt::format("{}, {} spare", how_many(v.hosts, "host"), f.spares);
   const double mtbf = f.mtbf.base();
   const double widest = f.rate_low > 0 ? f.rate_low : 1;
   s.figures.push_back({.kind = FigureId::mtbf,
@@ -274,7 +283,7 @@ figures::Section failure_section(const review::TrainView& v,
        .estimate = within(f.restart.base(), 1 - 1 / f.restart_factor, f.restart_factor - 1,
                           Basis::assumed, "docs/models/failure.md"),
        .formula = restart_formula(v)});
-  // Fewer than one in a hundred runs is struck: a count would say nothing.
+  // If fewer than one in a hundred runs is interrupted, the count would say nothing.
   if (v.run_time / f.mtbf >= 0.01) s.figures.push_back(interruptions_figure(v, causes));
   const double fed = v.feed.known ? v.feed.loader.utilisation : 1;
   s.figures.push_back(
@@ -285,7 +294,8 @@ figures::Section failure_section(const review::TrainView& v,
                     .basis = Basis::derived,
                     .reference = "docs/models/failure.md"},
        .formula = fmt::format(
-           "fed {} x uncontended {} x saving and failing {} x enough nodes {} / slow nodes {}",
+           "data ready {} x no contention {} x checkpoints and failures {} x nodes available {} / "
+           "straggler factor {}",
            show(fed, figures::Unit::ratio, 4), show(1 - v.contention, figures::Unit::ratio, 4),
            show(v.efficiency, figures::Unit::ratio, 4),
            show(1 - f.shortfall, figures::Unit::ratio, 4), significant(f.slow, 4)),

@@ -7,6 +7,8 @@
 #include "core/base/units.h"
 #include "model/design_text/profiles.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
+#include "model/machine/tier_purchase.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -25,9 +27,10 @@ figures::Figure tier_rate(FigureId id, BytesPerSecond rate, const machine::Tier&
 void add_latency(figures::Section& s, const machine::Tier& v) {
   const storage::AccessLatency& l = v.latency;
   const bool is_given = v.tier->first_byte.has_value();
+  const figures::HalfWidth& width = figures::half_width(FigureId::latency);
   s.figures.push_back(
       {.kind = FigureId::latency,
-       .estimate = within(l.total.base(), 0.3, is_given ? 0.3 : 1.0,
+       .estimate = within(l.total.base(), width.below, is_given ? width.below : width.above,
                           is_given ? Basis::given : Basis::assumed, "docs/models/loader.md"),
        .formula = fmt::format(
            "media {} + network {} + service {} + transfer {} + host's copy {}; target {}",
@@ -35,15 +38,15 @@ void add_latency(figures::Section& s, const machine::Tier& v) {
            brief(l.host_copy), brief(machine::latency_target(v.tier->tier)))});
 }
 
-// What a usable terabyte of an owned tier takes to buy and to feed.
+// Purchase price and power per usable terabyte of an owned tier.
 void add_economics(figures::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
   if (v.per_node || !v.tier->provider.empty() || v.capacity <= Bytes(0)) return;
   const auto bought = purchase_of(v, catalog);
   if (!bought || bought->devices <= 0) return;
   const double tb = v.capacity / terabytes(1);
   const std::string why = bought->as_counted ? "as the design counts them"
-                          : v.need           ? "bound by " + v.need->bound_by
-                                             : "bound by " + std::string(to_text(bought->limit));
+                          : v.need           ? "limited by " + v.need->bound_by
+                                             : "limited by " + std::string(to_text(bought->limit));
   const std::string formula = fmt::format(
       "{} x {} for {} TB, {}{}", significant(bought->devices, 6), bought->device->id,
       significant(tb, 4), why,
@@ -60,11 +63,12 @@ void add_economics(figures::Section& s, const machine::Tier& v, const catalog::C
   const double watts = bought->power.base() * bought->devices / tb;
   s.figures.push_back(
       {.kind = FigureId::watts_per_tb,
-       .estimate = within(watts, 0.25, 0.25, Basis::derived, bought->device->provenance.reference),
+       .estimate = figures::estimated(FigureId::watts_per_tb, watts, Basis::derived,
+                                      bought->device->provenance.reference),
        .formula = formula});
 }
 
-// Nines of a year, and how far off they may be: drives that fail 2.5 times more or less often.
+// The nines of durability per year, with their error: drives fail 2.5 times more or less often.
 void add_durability(figures::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
   using figures::assumptions::kFailureSpread;
   const auto usual = durability_of(v, catalog);
@@ -86,11 +90,11 @@ void add_durability(figures::Section& s, const machine::Tier& v, const catalog::
                        significant(v.servers, 6))});
 }
 
-// How many servers a tier has whose design leaves it open, and for what.
+// How many servers a tier gets if the design leaves it open, and what limits them.
 void add_servers(figures::Section& s, const machine::Tier& v) {
   if (!v.need) return;
   const storage::TierSize& size = v.need->size;
-  // Rates are known to a quarter; how many a code is spread over is counted.
+  // Rates are known to a quarter; the number of servers that a code is spread over is exact.
   const double spread = v.need->for_durability ? 0 : v.rate_error;
   const auto few = [](double devices) {
     return devices < 0.005 ? std::string("0") : significant(devices, 3);
@@ -99,13 +103,13 @@ void add_servers(figures::Section& s, const machine::Tier& v) {
       {.kind = FigureId::servers,
        .estimate = within(v.servers, spread, spread, Basis::derived, "docs/models/storage.md"),
        .formula = fmt::format(
-           "max(capacity {}, read {}, write {}, requests {}) devices, {} a server; {}",
+           "max(capacity {}, read {}, write {}, requests {}) devices, {} per server; {}",
            few(size.by_capacity), few(size.by_read), few(size.by_write), few(size.by_requests),
            machine::options_of(v).server.devices, v.need->bound_by)});
 }
 
 std::string summary_of(const machine::Tier& v, const catalog::Catalog& catalog) {
-  std::string text = v.per_node                 ? "of one host"
+  std::string text = v.per_node                 ? "per host"
                      : v.tier->provider.empty() ? ""
                                                 : "rented from " + v.tier->provider;
   if (v.tier->profile.empty()) return text;
@@ -113,9 +117,9 @@ std::string summary_of(const machine::Tier& v, const catalog::Catalog& catalog) 
   return text + "profile " + design_text::profile_text(*v.tier, catalog);
 }
 
-// Where the servers cannot pass on what the devices give.
+// What limits the rate if the servers cannot pass on what the devices deliver.
 std::string rate_limit(storage::RateLimit limit) {
-  return limit == storage::RateLimit::devices ? "" : fmt::format("held by {}", to_text(limit));
+  return limit == storage::RateLimit::devices ? "" : fmt::format("limited by {}", to_text(limit));
 }
 
 figures::Section tier_section(const machine::Tier& v, Bytes used, const catalog::Catalog& catalog) {
@@ -136,7 +140,8 @@ figures::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
   if (used > Bytes(0)) {
     s.figures.push_back(
         {.kind = FigureId::used,
-         .estimate = within(used.base(), 0.05, 0.05, Basis::derived, "docs/models/storage.md")});
+         .estimate = figures::estimated(FigureId::used, used.base(), Basis::derived,
+                                        "docs/models/storage.md")});
     s.limit = v.capacity > Bytes(0)
                   ? fmt::format("{} full", show(used / v.capacity, figures::Unit::ratio))
                   : "";
@@ -146,15 +151,17 @@ figures::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
   return s;
 }
 
-// What waiting for clean hours costs, and what it brings.
+// What waiting for clean hours costs, and what it saves.
 void add_clean(figures::Section& s, const std::optional<review::CleanView>& clean) {
   if (!clean) return;
   s.figures.push_back(
       {.kind = FigureId::clean_hold,
-       .estimate = within(clean->held.base(), 0.3, 0.3, Basis::derived, kCarbonPage),
-       .formula = "before it comes to the queue"});
+       .estimate = figures::estimated(FigureId::clean_hold, clean->held.base(), Basis::derived,
+                                      kCarbonPage),
+       .formula = "before it enters the queue"});
   s.figures.push_back({.kind = FigureId::clean_ratio,
-                       .estimate = within(clean->ratio, 0.1, 0.1, Basis::derived, kCarbonPage)});
+                       .estimate = figures::estimated(FigureId::clean_ratio, clean->ratio,
+                                                      Basis::derived, kCarbonPage)});
 }
 
 figures::Section jobs_section(const review::JobsView& v) {
@@ -163,35 +170,40 @@ figures::Section jobs_section(const review::JobsView& v) {
     s.summary = fmt::format("trace {}: queue waits need simulated time", v.jobs->trace);
     return s;
   }
-  s.summary = fmt::format("{} accelerators a job on average, up to {}", significant(v.mean_size, 3),
-                          v.largest);
+  s.summary = fmt::format("{} accelerators per job on average, up to {}",
+                          significant(v.mean_size, 3), v.largest);
   s.figures.push_back(
       {.kind = FigureId::load,
-       .estimate = within(v.queue.load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md")});
+       .estimate = figures::estimated(FigureId::load, v.queue.load, Basis::derived,
+                                      "docs/models/cluster.md")});
   if (v.queue.stable) {
     s.figures.push_back({.kind = FigureId::mean_wait,
-                         .estimate = within(v.queue.mean_wait.base(), 0.5, 1.0, Basis::assumed,
-                                            "docs/models/cluster.md"),
-                         .formula = "M/G/c, service variation 3: coarse, a trace says more"});
+                         .estimate =
+                             figures::estimated(FigureId::mean_wait, v.queue.mean_wait.base(),
+                                                Basis::assumed, "docs/models/cluster.md"),
+                         .formula = "M/G/c, service variation 3: coarse; a trace gives a better "
+                                    "answer"});
   }
   add_clean(s, v.clean);
   s.limit = v.queue.stable ? "" : "more work arrives than the fleet can do";
   return s;
 }
 
-// What requests come to, and what is answered twice.
+// The work that requests amount to, and the share that is computed twice.
 void add_inference(figures::Section& s, const review::BatchView& v) {
   constexpr const char* kInferencePage = "docs/models/serving.md";
   s.figures.push_back(
       {.kind = FigureId::work_hours,
-       .estimate = within(v.work.accelerator_hours, 0.3, 0.3, Basis::derived, kInferencePage),
-       .formula = fmt::format("{} requests / {} a second x {} accelerators a replica",
+       .estimate = figures::estimated(FigureId::work_hours, v.work.accelerator_hours,
+                                      Basis::derived, kInferencePage),
+       .formula = fmt::format("{} requests / {} per second x {} accelerators per replica",
                               significant(v.batch->inference->requests, 4),
                               significant(v.work.rate.base(), 3), v.work.devices)});
   s.figures.push_back(
       {.kind = FigureId::work_again,
-       .estimate = within(1 - 1 / v.again, 0.5, 0.5, Basis::derived, kInferencePage),
-       .formula = "a piece begins anew where its host fails or is taken back"});
+       .estimate = figures::estimated(FigureId::work_again, 1 - 1 / v.again, Basis::derived,
+                                      kInferencePage),
+       .formula = "a piece starts again if its host fails or is taken back"});
 }
 
 figures::Section batch_section(const review::BatchView& v) {
@@ -205,7 +217,8 @@ figures::Section batch_section(const review::BatchView& v) {
   if (v.batch->inference) add_inference(s, v);
   s.figures.push_back(
       {.kind = FigureId::duration,
-       .estimate = within(v.duration.base(), 0.2, 0.3, Basis::derived, "docs/models/cluster.md"),
+       .estimate = figures::estimated(FigureId::duration, v.duration.base(), Basis::derived,
+                                      "docs/models/cluster.md"),
        .formula =
            fmt::format("max(compute {}, read {}, write {}){}", brief(v.compute), brief(v.read),
                        brief(v.write), v.bound ? " of " + brief(*v.bound) : "")});
@@ -217,7 +230,7 @@ figures::Section batch_section(const review::BatchView& v) {
   return s;
 }
 
-// The account of a fleet: who holds what of it.
+// The ledger of a fleet: which workload holds how many nodes.
 figures::Section book_section(const review::Review& r, const machine::Fleet& fleet) {
   const machine::FleetBook& book = r.book_of(fleet);
   figures::Section s{.layer = figures::Layer::cluster, .name = fleet.fleet->name + " fleet"};

@@ -1,4 +1,5 @@
-// The stages told as sections of the verdict: figures with their interval, origin and arithmetic.
+// Turns the stages into sections of the verdict: figures with their interval, origin and
+// arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ std::vector<figures::Section> storage_sections(const review::Review& review);
 std::vector<figures::Section> facility_sections(const review::Review& review);
 std::vector<figures::Section> cost_sections(const review::Review& review);
 
-// In the order of Layer.
+// Returns all sections, in the order of Layer.
 std::vector<figures::Section> all_sections(const review::Review& review);
 
 }  // namespace orrery::verdict

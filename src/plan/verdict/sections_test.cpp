@@ -8,6 +8,7 @@
 #include "core/base/probability.h"
 #include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
+#include "model/machine/tier_purchase.h"
 #include "plan/verdict/verdict.h"
 
 namespace orrery::verdict::section_tests {

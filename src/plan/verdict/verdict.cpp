@@ -15,7 +15,7 @@
 namespace orrery::verdict {
 namespace {
 
-// Debug builds check every verdict; an optimised one has a keystroke to answer.
+// Debug builds check every verdict; an optimised build skips this because it answers keystrokes.
 #ifdef __OPTIMIZE__
 constexpr bool kInsists = false;
 #else
@@ -32,7 +32,7 @@ std::string summary_of(const Verdict& v) {
                       v.goals.size() - static_cast<std::size_t>(missed), v.goals.size());
   for (const figures::Section& s : v.sections) {
     if (s.layer == figures::Layer::failure && !s.limit.empty()) {
-      text += fmt::format(" Most of what {} loses: {}.", s.name, s.limit);
+      text += fmt::format(" {} loses most to: {}.", s.name, s.limit);
       break;
     }
   }
@@ -44,28 +44,29 @@ std::vector<std::string> coarse_layers(const review::Review& r) {
   for (const review::TrainView& t : r.trains) {
     if (t.feasible() && t.model == nullptr) {
       coarse.push_back(
-          fmt::format("{}: a plain network is a roofline at an assumed efficiency, {} either way",
+          fmt::format("{}: a network that is not a transformer is a roofline at an assumed "
+                      "efficiency, {} either way",
                       t.label, show(t.step.error, figures::Unit::ratio)));
     }
   }
   if (!r.serves.empty()) {
     coarse.push_back(
-        "serving: steady state in closed form; bursts and long tails need simulated time");
+        "serving: steady state in closed form; bursts and long tails need a simulated run");
   }
   if (!r.jobs.empty()) {
     coarse.push_back(
-        "cluster: queue waits are an M/G/c closed form, off by a factor of two or more; "
-        "a replayed trace says more");
+        "cluster: queue waits are an M/G/c closed form, off by a factor of two or more; a replayed "
+        "trace is more exact");
   }
   if (!r.trains.empty()) {
     coarse.push_back(
-        "failure: published fleets differ by a factor of six at equal size; give your fleet's own "
+        "failure: published fleets differ by a factor of six at equal size; set your fleet's own "
         "`failures.node_mtbf` and `observed`");
   }
   if (!std::ranges::any_of(r.machine->sites, &machine::Site::hours)) {
     coarse.push_back(
-        "facility: carbon is by the grid's mean of a year, PUE by the climate's; a site's own "
-        "`hours` say more");
+        "facility: carbon uses the grid's yearly mean, PUE the climate's; the site's own `hours` "
+        "are more exact");
   }
   coarse.push_back("cost: list prices are street ranges; see the tornado in `--format json`");
   return coarse;

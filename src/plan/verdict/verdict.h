@@ -1,4 +1,5 @@
-// The verdict: what the review of a design says, layer by layer. Pure data; report/ renders it.
+// The verdict: what the review of a design says, layer by layer. It is pure data; report/ renders
+// it.
 #pragma once
 
 #include <string>
@@ -22,14 +23,16 @@ struct Verdict {
   std::vector<figures::Section> sections;
   std::vector<rules::Finding> findings;  // errors first, then by place
   std::vector<figures::GoalOutcome> goals;
-  std::vector<rules::Spend> spends;  // best first; empty where nothing pays
-  std::vector<std::string> coarse;   // layers whose model is still plain, and how far off it may be
+  std::vector<rules::Spend> spends;  // best first; empty if nothing pays
+  // layers whose model is still coarse, and how far off it may be
+  std::vector<std::string> coarse;
   catalog::Bill bill;
 
-  // nullptr where there is none; `section` empty means the first section of the layer that has it.
+  // Returns nullptr if there is none; an empty `section` means the first section of the layer that
+  // has it.
   const figures::Figure* figure(figures::Layer layer, std::string_view id,
                                 std::string_view section = {}) const;
-  bool passes() const;  // no error among the findings and every goal met
+  bool passes() const;  // true if no finding is an error and every goal is met
 };
 
 // What verdict_of does besides reading the review.

@@ -1,7 +1,8 @@
 // The classic questions, each with its arithmetic: what `orrery calc` answers.
 //
-// Every function takes plain values, says which it assumed, and gives the formula with the numbers
-// in it. They use the same layer functions as the review, so that a calculator and a review agree.
+// Every function takes plain values, says which ones it assumed, and gives the formula with the
+// numbers in it. They use the same layer functions as the review, so a calculator and a review
+// agree.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ namespace orrery::calc {
 // A model by shape, or only by its number of parameters.
 struct ModelQuestion {
   const catalog::ModelShape* shape = nullptr;
-  double parameters = 0;  // where there is no shape
+  double parameters = 0;  // used if there is no shape
 
   double count() const;
   std::string name() const;
@@ -28,7 +29,7 @@ struct CheckpointQuestion {
   ModelQuestion model;
   double bytes_per_param = 14;
   BytesPerSecond write = gbytes_per_s(40);
-  std::optional<Seconds> stall;  // asks for the bandwidth that holds it
+  std::optional<Seconds> stall;  // if given, asks for the bandwidth that keeps the stall this short
   Seconds interval = hours(1);
 };
 Calculation calc_checkpoint(const CheckpointQuestion& q);
@@ -69,7 +70,7 @@ struct GoodputQuestion {
   Seconds mtbf;
   Seconds stall = seconds(30);
   Seconds restart = minutes(10);
-  std::optional<Seconds> interval;  // none: the optimum
+  std::optional<Seconds> interval;  // none: the optimum is computed
 };
 Calculation calc_goodput(const GoodputQuestion& q);
 
@@ -85,7 +86,7 @@ struct PowerQuestion {
   const catalog::Node* node = nullptr;
   const catalog::Accelerator* accelerator = nullptr;
   int count = 1;
-  double matrix = 0.75;  // shares of the time
+  double matrix = 0.75;  // shares of time
   double communication = 0.15;
   double pue = 1.25;
   const catalog::CoolingMethod* cooling = nullptr;

@@ -17,14 +17,14 @@ namespace {
 constexpr const char* kDurabilityPage = "docs/models/durability.md";
 using figures::assumptions::kFailureSpread;
 using figures::assumptions::kRebuildSpread;
-// Losses that are lived through, and the most failures that this may take.
+// Losses that the simulation waits for, and the most failures that this may take.
 constexpr int kLossesLived = 400;
 constexpr double kFailuresLived = 1e6;
 
 struct DurabilityAsked {
   int data = 8;
   int parity = 2;
-  double failures = 0.01;  // a year, of one
+  double failures = 0.01;  // per drive and year
   Bytes drive;
   BytesPerSecond rate;
   double share = 0.2;
@@ -50,7 +50,7 @@ storage::DurabilityQuestion question_of(const DurabilityAsked& a, double failure
           .rebuild_reads = a.object};
 }
 
-// Where losses are frequent enough to be lived through, they are: the chain's figure, checked.
+// If losses are frequent enough, simulates them as well, to check the Markov chain's figure.
 void add_lived(Calculation& c, const storage::DurabilityQuestion& q,
                const storage::Durability& chain) {
   const double failures = chain.mean_time_to_loss * q.drive_failures * q.shards;
@@ -60,12 +60,12 @@ void add_lived(Calculation& c, const storage::DurabilityQuestion& q,
   if (!lived.is_whole) return;
   c.figures.push_back(
       {.id = "lived_time_to_loss",
-       .label = "mean time to a loss, lived through drive by drive",
+       .label = "mean time to a loss, simulated drive by drive",
        .unit = figures::Unit::seconds,
        .estimate =
            within(lived.mean_time_to_loss.base(), 0.1, 0.1, Basis::derived, kDurabilityPage),
-       .formula = fmt::format("{} losses of a group, {} failures; the chain says {}", lived.losses,
-                              grouped(static_cast<std::int64_t>(lived.failures)),
+       .formula = fmt::format("{} losses of a group, {} failures; the Markov chain gives {}",
+                              lived.losses, grouped(static_cast<std::int64_t>(lived.failures)),
                               brief(chain.mean_time_to_loss))});
 }
 
@@ -78,7 +78,7 @@ Calculation calc_durability(const DurabilityAsked& a) {
   const std::string code = a.data == 1 ? fmt::format("{} copies", a.parity + 1)
                                        : fmt::format("{} + {}", a.data, a.parity);
   Calculation c{.question = fmt::format("How likely does data with {} survive a year?", code)};
-  c.answer = fmt::format("{} nines: an object is lost with a chance of {} a year.",
+  c.answer = fmt::format("{} nines: an object is lost with a probability of {} per year.",
                          significant(mean.nines, 3), significant(mean.loss_a_year, 2));
   const auto between = [](double value, double low, double high) {
     return Estimate{.value = value,
@@ -95,7 +95,7 @@ Calculation calc_durability(const DurabilityAsked& a) {
        .formula = fmt::format("-log10(1 - exp(-1 y / {}))", brief(mean.mean_time_to_loss))});
   c.figures.push_back(
       {.id = "rebuild",
-       .label = "rebuild of a drive",
+       .label = "time to rebuild a drive",
        .unit = figures::Unit::seconds,
        .estimate = between(q.rebuild.base(), q.rebuild.base() / kRebuildSpread,
                            q.rebuild.base() * kRebuildSpread),
@@ -109,16 +109,16 @@ Calculation calc_durability(const DurabilityAsked& a) {
        .formula = fmt::format("{} / {}", q.shards, a.data)});
   add_lived(c, q, mean);
   c.assumptions = {
-      fmt::format("{} % of drives fail a year; fleets of one model lie between 0.3 and 3 %",
+      fmt::format("{} % of drives fail per year; fleets of one model are between 0.3 and 3 %",
                   significant(a.failures * 100, 3)),
       fmt::format("at most {} of a group's {} shards on one of {} servers", q.shards_on_server,
                   q.shards, a.servers),
-      "failures are independent: bad batches, firmware, fire and people are not in it, and beyond "
-      "ten nines they are what loses data"};
+      "failures are independent: bad batches, firmware, fire and human error are left out, and "
+      "beyond ten nines they cause most losses"};
   if (q.shards_on_server > a.parity) {
     c.assumptions.push_back(
-        "one lost server takes more shards than the code survives: spread the "
-        "group over more servers");
+        "one lost server takes more shards than the code survives; spread the group over more "
+        "servers");
   }
   return c;
 }
@@ -133,7 +133,7 @@ Result<Calculation> ask_durability(CalcValues& v, const machine::Models&) {
   a.servers = v.whole("servers");
   a.server_losses = v.share("server-losses");
   a.object = v.quantity<Bytes>("object");
-  if (!v.faults().empty()) return Calculation{};  // the caller tells the faults
+  if (!v.faults().empty()) return Calculation{};  // the caller reports the faults
   const bool fits = a.data >= 1 && a.parity >= 1 && a.data + a.parity <= 255 && a.servers >= 1 &&
                     a.drives >= 1 && a.share > 0 && a.failures > 0;
   if (!fits) {

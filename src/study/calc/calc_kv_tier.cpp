@@ -1,5 +1,5 @@
-// What a KV tier gives users who talk in turns: which part of what was said before is still on the
-// device, what the tier brings back, and how first tokens come with it and without.
+// What a KV tier gives users in conversations: how much of the history is still on the device, how
+// much the tier brings back, and the time to first token with and without it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +14,14 @@ namespace orrery::calc {
 namespace {
 
 constexpr const char* kKvTierPage = "docs/models/serving.md";
-// Requests that are simulated for each user, the first third of which fills the cache.
+// Requests that are simulated per user; the first third fills the cache.
 constexpr int kTurnsOfUser = 18;
 constexpr int kMostTurns = 12000;
 
 struct KvTierAsked {
   jobs::SessionsAsk ask;
-  const catalog::EmergingPart* pool = nullptr;  // what the tier is behind, where it is a young part
+  // the memory pool behind the tier, if it is an emerging part
+  const catalog::EmergingPart* pool = nullptr;
   jobs::SessionsPrediction with;
   jobs::SessionsPrediction without;
 };
@@ -28,7 +29,7 @@ struct KvTierAsked {
 std::string kv_tier_answer(const KvTierAsked& a) {
   const double part = a.with.fetched;
   if (part < 0.005 && a.with.on_device > 0.995)
-    return "The device holds it all: a tier brings nothing back.";
+    return "The device holds the whole history: a tier brings nothing back.";
   if (a.with.fetch_of_token >= a.with.compute_of_token) {
     return "The tier is slower than computing again: nothing is fetched.";
   }
@@ -54,31 +55,30 @@ Calculation tell_kv_tier(const KvTierAsked& a) {
                          .formula = std::move(formula)});
   };
   const double error = a.with.error;
-  add("on_device", "of what was said before, found on the device", Unit::ratio, a.with.on_device,
-      0);
-  add("fetched", "brought back from the tier", Unit::ratio, a.with.fetched, 0);
-  add("computed", "computed again", Unit::ratio,
+  add("on_device", "share of the history found on the device", Unit::ratio, a.with.on_device, 0);
+  add("fetched", "share of the history brought back from the tier", Unit::ratio, a.with.fetched, 0);
+  add("computed", "share of the history computed again", Unit::ratio,
       std::max(0.0, 1 - a.with.on_device - a.with.fetched), 0);
   add("ttft", "mean time to the first token", Unit::seconds, a.with.latency.ttft_mean, 2 * error);
-  add("ttft_p99", "99th percentile of it", Unit::seconds, a.with.latency.ttft_p99, 2 * error);
-  add("ttft_without", "mean without the tier", Unit::seconds, a.without.latency.ttft_mean,
-      2 * error);
-  add("ttft_p99_without", "99th percentile without it", Unit::seconds, a.without.latency.ttft_p99,
-      2 * error);
-  add("tpot", "mean time of a token", Unit::seconds, a.with.latency.tpot_mean, error);
-  add("requests", "turns a second", Unit::per_second, a.with.latency.requests_per_s, error);
-  add("requests_without", "turns a second without the tier", Unit::per_second,
+  add("ttft_p99", "p99 time to the first token", Unit::seconds, a.with.latency.ttft_p99, 2 * error);
+  add("ttft_without", "mean time to the first token without the tier", Unit::seconds,
+      a.without.latency.ttft_mean, 2 * error);
+  add("ttft_p99_without", "p99 time to the first token without the tier", Unit::seconds,
+      a.without.latency.ttft_p99, 2 * error);
+  add("tpot", "mean time per output token", Unit::seconds, a.with.latency.tpot_mean, error);
+  add("requests", "turns per second", Unit::per_second, a.with.latency.requests_per_s, error);
+  add("requests_without", "turns per second without the tier", Unit::per_second,
       a.without.latency.requests_per_s, error);
   add("device_tokens", "tokens that the device holds", Unit::count, a.with.device_tokens, 0);
   add("tier_tokens", "tokens that the tier holds", Unit::count, a.with.tier_tokens, 0);
-  add("fetch_token", "to fetch a token", Unit::seconds, a.with.fetch_of_token.base(), 0,
-      "bytes of its keys and values / rate of the tier");
-  add("compute_token", "to compute a token of a prompt", Unit::seconds,
+  add("fetch_token", "time to fetch a token", Unit::seconds, a.with.fetch_of_token.base(), 0,
+      "bytes of its KV cache / rate of the tier");
+  add("compute_token", "time to compute a prompt token", Unit::seconds,
       a.with.compute_of_token.base(), error);
-  c.assumptions = {
-      "one replica, simulated; the last two thirds of the turns count",
-      "evicted blocks go to the tier, the least recently used leave it",
-      "a fetch takes its time in the step that admits the request; writing blocks out takes none"};
+  c.assumptions = {"one replica, simulated; only the last two thirds of the turns count",
+                   "evicted blocks go to the tier, and its least recently used blocks are dropped",
+                   "a fetch takes its time in the step that admits the request; writing blocks to "
+                   "the tier takes none"};
   if (a.pool) {
     c.assumptions.push_back(fmt::format("{}: {}; {} ({} confidence)", a.pool->name, a.pool->status,
                                         a.pool->note, to_text(a.pool->provenance.confidence)));
@@ -86,14 +86,14 @@ Calculation tell_kv_tier(const KvTierAsked& a) {
   return c;
 }
 
-// A pool is read over its own links and the replica's ports to its hosts, whichever is less.
+// A pool is read over its own links or over the replica's ports to its hosts, whichever is slower.
 void read_tier(CalcValues& v, KvTierAsked& a) {
   const auto rate = v.quantity_if_given<BytesPerSecond>("rate");
   const int links = v.whole("pool-links");
   a.pool = v.memory_pool("pool");
   a.ask.kv.first_byte = v.quantity<Seconds>("latency");
   if (a.pool && rate)
-    v.complain("rate", "none beside --pool, whose links have a rate of their own");
+    v.complain("rate", "no --rate together with --pool, whose links have a rate of their own");
   if (!v.faults().empty()) return;
   const BytesPerSecond ports = host_memory_rate(a.ask.query);
   a.ask.kv.rate =

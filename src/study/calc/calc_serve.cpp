@@ -1,5 +1,5 @@
-// How many users a number of accelerators serves within its objectives, and how few accelerators a
-// rate of requests needs: over engines, formats, splits, and prefill and decode joined or apart.
+// How many users a number of accelerators serves within its objectives, or how few accelerators a
+// request rate needs: over engines, formats, splits, and prefill and decode together or separate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ constexpr double kServeHour = 3600;
 struct ServeAsked {
   jobs::ServingAsk ask;
   int gpus = 8;
-  PerSecond rate;             // 0: not asked
-  std::optional<double> usd;  // of an accelerator for an hour
+  PerSecond rate;             // 0: not asked for
+  std::optional<double> usd;  // per accelerator and hour
 };
 
 std::string serve_layout(const jobs::ServingChoice& c,
@@ -54,28 +54,28 @@ void add_best(Calculation& c, const ServeAsked& a, const jobs::ServingChoice& be
   add_served(c, "users", "requests in flight at once", Unit::count, best.users, best.error,
              serve_layout(best, a.ask.slice));
   add_served(c, "gpus", "accelerators", Unit::count, best.gpus, 0);
-  add_served(c, "batch_limit", "largest batch to allow an engine", Unit::count, best.batch,
+  add_served(c, "batch_limit", "largest batch to allow in the engine", Unit::count, best.batch,
              best.error);
-  add_served(c, "requests", "requests a second", Unit::per_second, best.requests.base(),
+  add_served(c, "requests", "requests per second", Unit::per_second, best.requests.base(),
              best.error);
-  add_served(c, "output_tokens", "output tokens a second", Unit::tokens_per_s,
+  add_served(c, "output_tokens", "output tokens per second", Unit::tokens_per_s,
              best.requests.base() * output, best.error);
-  add_served(c, "ttft", "mean time to the first token, all full", Unit::seconds, best.ttft.base(),
+  add_served(c, "ttft", "mean time to first token at full load", Unit::seconds, best.ttft.base(),
              2 * best.error);
-  add_served(c, "tpot", "mean time of a token, all full", Unit::seconds, best.tpot.base(),
+  add_served(c, "tpot", "mean time per output token at full load", Unit::seconds, best.tpot.base(),
              best.error);
   if (!a.usd) return;
   const double served = a.rate > PerSecond(0) ? a.rate.base() : best.requests.base();
   const double hour = *a.usd * best.gpus;
   add_served(c, "rent", "rent", Unit::usd_per_hour, hour, 0,
-             fmt::format("{} accelerators at {} USD an hour", best.gpus, significant(*a.usd, 3)));
-  add_served(c, "usd_per_mtoken", "for a million output tokens", Unit::usd_per_mtoken,
+             fmt::format("{} accelerators at {} USD per hour", best.gpus, significant(*a.usd, 3)));
+  add_served(c, "usd_per_mtoken", "cost per million output tokens", Unit::usd_per_mtoken,
              hour / (served * output * kServeHour) * 1e6, best.error);
 }
 
 std::string serve_answer(const ServeAsked& a, const jobs::ServingChoice& best) {
   if (a.rate > PerSecond(0)) {
-    return fmt::format("{} requests a second need {} accelerators: {}.",
+    return fmt::format("{} requests per second need {} accelerators: {}.",
                        significant(a.rate.base(), 4), best.gpus, serve_layout(best, a.ask.slice));
   }
   return fmt::format("{} users at once on {} accelerators: {}.",
@@ -85,10 +85,10 @@ std::string serve_answer(const ServeAsked& a, const jobs::ServingChoice& best) {
 
 Calculation tell_serve(const ServeAsked& a, const std::vector<jobs::ServingChoice>& choices) {
   const jobs::ServingAsk& ask = a.ask;
-  Calculation c{.question = fmt::format("Who can be served {} on {}, {} tokens in and {} out?",
-                                        ask.model.id, ask.accelerator->id,
-                                        significant(ask.request.input, 6),
-                                        significant(ask.request.output, 6))};
+  Calculation c{
+      .question = fmt::format("How many users can be served {} on {}, {} tokens in and {} out?",
+                              ask.model.id, ask.accelerator->id, significant(ask.request.input, 6),
+                              significant(ask.request.output, 6))};
   c.answer = serve_answer(a, choices.front());
   add_best(c, a, choices.front());
   const jobs::ServingChoice& best = choices.front();
@@ -101,16 +101,16 @@ Calculation tell_serve(const ServeAsked& a, const std::vector<jobs::ServingChoic
                a.rate > PerSecond(0) ? "accelerators" : "requests in flight");
   }
   c.assumptions = {
-      "objectives are of the 99th percentile; requests come as a Poisson stream of equal lengths",
-      "for a rate each replica carries at most 80 % of what it can",
-      "apart: keys move over one 400 Gb/s port an accelerator"};
+      "objectives are 99th percentiles; requests arrive as a Poisson stream with equal lengths",
+      "for a given rate, each replica carries at most 80 % of what it can",
+      "separate prefill and decode: the KV cache moves over one 400 Gb/s port per accelerator"};
   return c;
 }
 
 void read_adapters(CalcValues& v, jobs::ServingAsk& ask) {
   if (!v.given("adapters")) {
     for (const std::string_view name : {"rank", "slots"}) {
-      if (v.given(name)) v.complain(name, "nothing without --adapters");
+      if (v.given(name)) v.complain(name, "no value without --adapters");
     }
     return;
   }
@@ -119,11 +119,12 @@ void read_adapters(CalcValues& v, jobs::ServingAsk& ask) {
   if (v.given("slots")) ask.adapters->slots = v.whole("slots");
   if (v.given("rank")) ask.adapters->rank = v.whole("rank");
   if (v.word("roles") == "apart") {
-    v.complain("roles", "any or joined beside --adapters: apart they are not modelled");
+    v.complain("roles",
+               "any or joined with --adapters: adapters with separate roles are not modelled");
   }
 }
 
-// Why no adapters of this model can be asked for.
+// Returns why adapters of this model cannot be asked for; empty if they can.
 std::string adapter_fault(const jobs::ServingAsk& ask) {
   return jobs::adapter_fault(
       {.model = ask.model, .accelerator = ask.accelerator, .adapters = ask.adapters});
@@ -141,9 +142,10 @@ Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
   if (v.given("tp")) a.ask.tp = v.whole("tp");
   if (const catalog::MigProfile* slice = v.slice("slice", a.ask.accelerator)) {
     a.ask.slice = {.profile = slice, .each = slice->max_instances};
-    if (a.ask.tp > 1) v.complain("tp", "1 or nothing beside --slice: no link joins slices");
+    if (a.ask.tp > 1) v.complain("tp", "1 or nothing with --slice: no link joins slices");
     if (v.word("roles") == "apart") {
-      v.complain("roles", "any or joined beside --slice, which has no port to send keys through");
+      v.complain("roles",
+                 "any or joined with --slice, because a slice has no port for the KV cache");
     }
   }
   if (v.given("rate")) a.rate = PerSecond(v.count("rate"));
@@ -154,7 +156,7 @@ Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
   const auto chosen = from_word<catalog::Dtype>(v.word("dtype"));
   if (!v.faults().empty()) return Calculation{};
   a.ask.model = *model;
-  // Experts keep theirs as they are: what is modelled is asked for.
+  // Adapters on experts are not modelled, so they are not asked for.
   if (a.ask.adapters && model->is_moe()) a.ask.adapters->targets.mlp = false;
   if (const std::string fault = adapter_fault(a.ask); !fault.empty()) {
     return fail({.code = "calc.serve", .what = fault, .fix = "leave --adapters out"});
@@ -170,11 +172,12 @@ Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
   const auto choices = a.rate > PerSecond(0) ? serving_for(models, a.ask, a.rate)
                                              : serving_within(models, a.ask, a.gpus);
   if (choices.empty()) {
-    return fail({.code = "calc.serve",
-                 .what = fmt::format("no way to serve {} on {} accelerators of {} meets this",
-                                     model->id, a.gpus, a.ask.accelerator->id),
-                 .why = "weights and one request must fit, and one request must meet both bounds",
-                 .fix = "give more accelerators, a narrower format or wider bounds"});
+    return fail(
+        {.code = "calc.serve",
+         .what = fmt::format("{} cannot be served within these bounds on {} accelerators of {}",
+                             model->id, a.gpus, a.ask.accelerator->id),
+         .why = "weights and one request must fit, and one request must meet both bounds",
+         .fix = "allow more accelerators, a narrower format or wider bounds"});
   }
   return tell_serve(a, choices);
 }

@@ -24,9 +24,9 @@ Calculation calc_goodput(const GoodputQuestion& q) {
       .interval = interval, .save_stall = q.stall, .mtbf = q.mtbf, .restart = q.restart};
   const double goodput = exact_efficiency(in);
   const failure::TimeShares shares = time_shares(in);
-  Calculation c{
-      .question = fmt::format("What is left of the time with a failure every {}?", brief(q.mtbf))};
-  c.answer = fmt::format("{} of the time trains, saving every {}.",
+  Calculation c{.question = fmt::format("What share of the time is left with a failure every {}?",
+                                        brief(q.mtbf))};
+  c.answer = fmt::format("{} of the time is training, with a save every {}.",
                          show(goodput, figures::Unit::ratio), brief(interval));
   const auto seconds_figure = [&](std::string id, std::string label, Seconds v,
                                   std::string formula) {
@@ -53,11 +53,11 @@ Calculation calc_goodput(const GoodputQuestion& q) {
   share("goodput", "goodput", goodput,
         fmt::format("tau / (M e^(R/M) (e^((tau + C)/M) - 1)) with tau {}, M {}, R {}, C {}",
                     brief(interval), brief(q.mtbf), brief(q.restart), brief(q.stall)));
-  share("saving", "lost to saving", shares.saving, "");
-  share("lost_work", "lost to work done again", shares.lost_work, "");
-  share("restarting", "lost to restarts", shares.restarting, "");
+  share("saving", "time lost to saves", shares.saving, "");
+  share("lost_work", "time lost to work done again", shares.lost_work, "");
+  share("restarting", "time lost to restarts", shares.restarting, "");
   c.assumptions = {"failures come at random (exponential)",
-                   "a save stalls the job for its whole time"};
+                   "a save stalls the job for its whole duration"};
   return c;
 }
 
@@ -68,11 +68,11 @@ Calculation calc_spares(const SparesQuestion& q) {
                                                   .shortfall = q.shortfall});
   Calculation c{.question =
                     fmt::format("How many spares do {} nodes need?", significant(q.nodes, 6))};
-  c.answer = fmt::format("{}: too few are left {} of the time.", s.count,
+  c.answer = fmt::format("{}: too few nodes are left {} of the time.", s.count,
                          show(s.shortfall, figures::Unit::ratio));
   c.figures.push_back(
       {.id = "in_repair",
-       .label = "nodes in repair on average",
+       .label = "mean number of nodes in repair",
        .unit = figures::Unit::count,
        .estimate = within(s.mean_in_repair, 0.3, 0.5, Basis::derived, "docs/models/failure.md"),
        .formula = fmt::format("{} nodes x {} / {}", significant(q.nodes, 6), brief(q.repair),
@@ -83,7 +83,7 @@ Calculation calc_spares(const SparesQuestion& q) {
                        .estimate = exact(s.count, Basis::derived, "docs/models/failure.md"),
                        .formula = fmt::format("smallest k with P(Poisson({}) > k) < {}",
                                               significant(s.mean_in_repair, 3), q.shortfall)});
-  c.assumptions = {"nodes fail one by one; a rack at once needs more"};
+  c.assumptions = {"nodes fail one by one; if whole racks fail, more spares are needed"};
   return c;
 }
 
@@ -109,22 +109,22 @@ Result<Calculation> calc_power(const PowerQuestion& q) {
   };
   power("nameplate", "nameplate", nameplate, 0.02, Basis::vendor,
         fmt::format("{} x {}", q.count, brief(node->nameplate)));
-  power("mean", "mean of the work", mean, 0.11, Basis::fitted,
+  power("mean", "mean power of the work", mean, 0.11, Basis::fitted,
         fmt::format("{} x (idle {} + (peak {} - idle) x phases)", q.count, brief(node->idle),
                     brief(node->peak)));
-  power("site", "site, mean", mean * q.pue, 0.15, Basis::derived,
+  power("site", "mean power of the site", mean * q.pue, 0.15, Basis::derived,
         fmt::format("{} x PUE {}", brief(mean), q.pue));
   if (q.cooling) {
     const facility::RackFit rack =
         facility::fit_rack({.node_power = node->nameplate,
                             .node_units = static_cast<double>(q.node->rack_units.value_or(0))},
                            *q.cooling);
-    c.figures.push_back(
-        {.id = "nodes_per_rack",
-         .label = "nodes a rack with " + q.cooling->id,
-         .unit = figures::Unit::count,
-         .estimate = exact(rack.nodes, Basis::derived, "docs/models/cooling.md"),
-         .formula = fmt::format("{} a rack, bound by {}", brief(rack.limit), to_text(rack.bound))});
+    c.figures.push_back({.id = "nodes_per_rack",
+                         .label = "nodes per rack with " + q.cooling->id,
+                         .unit = figures::Unit::count,
+                         .estimate = exact(rack.nodes, Basis::derived, "docs/models/cooling.md"),
+                         .formula = fmt::format("{} per rack, limited by {}", brief(rack.limit),
+                                                to_text(rack.bound))});
   }
   c.assumptions = {fmt::format(
       "matrix work {}, exposed communication {} of the time, the rest idle",
@@ -149,7 +149,7 @@ Result<Calculation> calc_tco(const TcoQuestion& q, const catalog::Catalog& catal
   const cost::Ownership owned = owned_cost(in);
   Calculation c{.question =
                     fmt::format("What does owning {} {} cost?", grouped(q.count), q.node->name)};
-  c.answer = fmt::format("{} a year, {} USD per useful accelerator-hour.",
+  c.answer = fmt::format("{} per year, {} USD per useful accelerator-hour.",
                          show(owned.annual.base(), figures::Unit::usd),
                          significant(owned.per_accelerator.base() * 3600, 3));
   for (const cost::CostItem& i : owned.items) {
@@ -161,7 +161,7 @@ Result<Calculation> calc_tco(const TcoQuestion& q, const catalog::Catalog& catal
     std::ranges::replace(c.figures.back().id, ' ', '_');
   }
   c.figures.push_back({.id = "useful_hour",
-                       .label = "useful accelerator-hour",
+                       .label = "cost per useful accelerator-hour",
                        .unit = figures::Unit::usd_per_hour,
                        .estimate = within(owned.per_accelerator.base() * 3600, 0.2, 0.25,
                                           Basis::derived, "docs/models/ownership.md"),
@@ -187,7 +187,7 @@ Result<Calculation> calc_collective(const CollectiveQuestion& q, const machine::
   if (q.ranks > domain && wiring.nics_per_host <= 0) {
     return fail(
         {.code = "calc.collective",
-         .what = fmt::format("{} ranks leave the scale-up domain of {}, and {} has no compute NIC",
+         .what = fmt::format("{} ranks exceed the scale-up domain of {}, and {} has no compute NIC",
                              q.ranks, domain, q.node->id)});
   }
   const machine::Links links(wiring, models.collectives);
@@ -218,7 +218,7 @@ Result<Calculation> calc_collective(const CollectiveQuestion& q, const machine::
   rate("nic_rate", "payload of one NIC", p.detail.nic_rate, "");
   rate("scaleup_rate", "payload of one scale-up port", p.detail.scaleup_rate, "");
   c.assumptions = {
-      fmt::format("{} ranks a scale-up domain, {} NICs a host at {}", call.group.per_domain,
+      fmt::format("{} ranks per scale-up domain, {} NICs per host at {}", call.group.per_domain,
                   significant(wiring.nics_per_host, 3), brief(wiring.nic_rate)),
       "sizes as nccl-tests counts them; no other traffic"};
   return c;

@@ -1,5 +1,5 @@
-// What a tier costs to buy, to feed and to hold on one kind of drive or another, and from which age
-// on data is cheaper on the second.
+// What a tier costs in purchase, power and holding on one kind of drive or another, and from which
+// age on data is cheaper on the second.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void add_device(Calculation& c, const TierAsked& a, const catalog::StorageDevice
                 const storage::HoldingCost& cost) {
   const storage::TierSize size = size_tier(a.demand, d, {});
   const std::string bought =
-      fmt::format("{} devices in {} servers, bound by {}", significant(size.devices, 6),
+      fmt::format("{} devices in {} servers, limited by {}", significant(size.devices, 6),
                   significant(size.servers, 6), to_text(size.limit));
   const auto add = [&](const std::string& id, std::string label, figures::Unit unit, double value) {
     c.figures.push_back({.id = id + "_" + d.id,
@@ -40,9 +40,9 @@ void add_device(Calculation& c, const TierAsked& a, const catalog::StorageDevice
                                             d.provenance.reference),
                          .formula = bought});
   };
-  add("usd_per_tb", "to buy a usable TB", figures::Unit::usd, cost.usd_per_tb);
-  add("watts_per_tb", "to feed it", figures::Unit::watts, cost.watts_per_tb);
-  add("hold", "to hold it for a month", figures::Unit::usd,
+  add("usd_per_tb", "purchase price per usable TB", figures::Unit::usd, cost.usd_per_tb);
+  add("watts_per_tb", "power per usable TB", figures::Unit::watts, cost.watts_per_tb);
+  add("hold", "cost per usable TB and month", figures::Unit::usd,
       storage::in_usd_per_tb_month(cost.total));
 }
 
@@ -62,7 +62,7 @@ Calculation calc_tier(const TierAsked& a) {
   add_device(c, a, *a.second, both.second);
   if (both.tie_tariff) {
     c.figures.push_back({.id = "tie_tariff",
-                         .label = "price of a MWh at which they cost the same",
+                         .label = "price of a MWh at which both cost the same",
                          .unit = figures::Unit::usd,
                          .estimate = within(both.tie_tariff->base() * 3.6e9, kStreetSpread,
                                             kStreetSpread, Basis::derived, kTierPage)});
@@ -70,7 +70,7 @@ Calculation calc_tier(const TierAsked& a) {
   if (both.tie_price_second) {
     c.figures.push_back(
         {.id = "tie_price",
-         .label = "price of a TB of " + a.second->id + " at which they do",
+         .label = "price of a TB of " + a.second->id + " at which both cost the same",
          .unit = figures::Unit::usd,
          .estimate = within(*both.tie_price_second, 0.25, 0.25, Basis::derived, kTierPage)});
   }
@@ -86,10 +86,10 @@ Calculation calc_tier(const TierAsked& a) {
                                .minimum_stay = Seconds(0)});
   if (age) {
     c.figures.push_back({.id = "break_even_age",
-                         .label = "age from which a byte is cheaper on the other",
+                         .label = "age from which a byte is cheaper on the other drive",
                          .unit = figures::Unit::seconds,
                          .estimate = within(age->base(), 0.5, 1.0, Basis::assumed, kTierPage),
-                         .formula = "cost of the move / (cost of holding here - there)"});
+                         .formula = "cost of the move / (holding cost here - holding cost there)"});
   }
   c.assumptions = {"erasure code 8 + 2, filled to 80 %; drives deliver 80 % of their rate",
                    "servers add 30 % to the price of bare drives and half to their power",

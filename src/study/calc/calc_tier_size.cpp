@@ -1,4 +1,5 @@
-// How many drives and servers a tier needs for what a training run keeps on it and asks of it.
+// How many drives and servers a tier needs for the data that a training run keeps on it and the
+// rates that it asks for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,25 +31,26 @@ struct TierSizeAsked {
   storage::TierOptions options;
 };
 
-// A save is written and one is in flight beside those that are kept; reads go on meanwhile.
+// Returns the demand: one save being written and one in flight, in addition to those that are kept;
+// reads go on at the same time.
 storage::TierDemand demand_of(const TierSizeAsked& a, Bytes save) {
   return storage::TierDemand{.capacity = a.data_set, .read = a.read} +
          storage::TierDemand{.capacity = save * (a.keep + 1), .write = save / a.write_in};
 }
 
 std::string limits_text(const storage::TierSize& s) {
-  return fmt::format("max(capacity {}, read {}, write {}), bound by {}",
+  return fmt::format("max(capacity {}, read {}, write {}), limited by {}",
                      significant(s.by_capacity, 4), significant(s.by_read, 4),
                      significant(s.by_write, 4), to_text(s.limit));
 }
 
 std::string servers_text(const TierSizeAsked& a, const storage::TierSize& s) {
-  if (!a.options.server.network) return "one a device, as it is sold";
-  const char* more = s.servers_for == storage::ServersFor::network ? ", which asks for more of them"
-                     : s.servers_for == storage::ServersFor::cores
-                         ? ", and their cores ask for more"
-                         : "";
-  return fmt::format("{} devices a server, {} of network{}", a.options.server.devices,
+  if (!a.options.server.network) return "one per device, as it is sold";
+  const char* more =
+      s.servers_for == storage::ServersFor::network ? ", whose network needs more of them"
+      : s.servers_for == storage::ServersFor::cores ? ", whose cores need more of them"
+                                                    : "";
+  return fmt::format("{} devices per server, {} of network{}", a.options.server.devices,
                      brief(*a.options.server.network), more);
 }
 
@@ -65,13 +67,13 @@ void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize&
   add("devices", "devices of " + a.device->id, count, s.devices, kDeliveredSpread, limits_text(s));
   add("servers", "servers", count, s.servers, kDeliveredSpread, servers_text(a, s));
   add("usable", "capacity", bytes, s.usable.base(), 0.05, "");
-  const std::string bound = s.cores_limit      ? "as the servers' cores carry it"
-                            : s.network_limits ? "as the servers' network carries it"
+  const std::string bound = s.cores_limit      ? "limited by the servers' cores"
+                            : s.network_limits ? "limited by the servers' network"
                                                : "";
   add("read", "read rate bought", bytes_per_s, s.read.base(), kDeliveredSpread, bound);
   add("write", "write rate bought", bytes_per_s, s.write.base(), kDeliveredSpread, bound);
   add("power", "power of the devices", watts, s.power.base(), kDeliveredSpread, "");
-  add("price", "to buy", usd, s.price.middle().base(), kStreetSpread, "");
+  add("price", "purchase price", usd, s.price.middle().base(), kStreetSpread, "");
 }
 
 void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierSize& s) {
@@ -89,11 +91,10 @@ void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierS
        .estimate = within(d->nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
        .formula = fmt::format("{} + {} over {} servers", p.data, p.parity, servers)});
   if (on_one <= p.parity) return;
-  c.assumptions.push_back(
-      fmt::format("a server holds {} of {} shards, more than the {} that may be lost: while one is "
-                  "down some of "
-                  "the data cannot be read; {} servers or more outlive one",
-                  on_one, shards, p.parity, p.least_servers()));
+  c.assumptions.push_back(fmt::format(
+      "a server holds {} of {} shards, more than the {} that may be lost: while one server is down "
+      "some data cannot be read; {} servers or more survive the loss of one",
+      on_one, shards, p.parity, p.least_servers()));
 }
 
 Calculation calc_tier_size(const TierSizeAsked& a) {
@@ -101,10 +102,10 @@ Calculation calc_tier_size(const TierSizeAsked& a) {
   const Bytes save = Bytes(parameters * a.bytes_per_param);
   const storage::TierSize s = size_tier(demand_of(a, save), *a.device, a.options);
   Calculation c{.question = fmt::format("How large is a tier for {} and its data?", a.model->id)};
-  c.answer = fmt::format("{} x {} in {} servers, bought for {}.", significant(s.devices, 6),
+  c.answer = fmt::format("{} x {} in {} servers, purchase price {}.", significant(s.devices, 6),
                          a.device->id, significant(s.servers, 6), to_text(s.limit));
   c.figures.push_back({.id = "save",
-                       .label = "a checkpoint",
+                       .label = "size of a checkpoint",
                        .unit = figures::Unit::bytes,
                        .estimate = exact(save.base(), Basis::derived, "docs/models/checkpoint.md"),
                        .formula = fmt::format("{} parameters x {} B", count_to_brief(parameters, 4),
@@ -113,7 +114,7 @@ Calculation calc_tier_size(const TierSizeAsked& a) {
       fmt::format("erasure code {} + {}, filled to 80 %; drives deliver 80 % of their rate",
                   a.options.protection.data, a.options.protection.parity),
       fmt::format("{} checkpoints are kept and one is in flight", a.keep),
-      "a save is written while the data set is read; drives alone have prices and power here"};
+      "a save is written while the data set is read; only drives have prices and power here"};
   add_counts(c, a, s);
   add_durability(c, a, s);
   return c;
@@ -137,7 +138,7 @@ Result<Calculation> ask_tier_size(CalcValues& v, const machine::Models&) {
   }
   if (!v.faults().empty()) return Calculation{};
   if (storage::form_of(*a.device) != storage::DeviceForm::drive) a.options.server.network.reset();
-  // What is sold as an appliance or a server is protected already.
+  // Appliances and servers that are sold whole have their own protection.
   if (storage::form_of(*a.device) == storage::DeviceForm::appliance) {
     a.options.protection = storage::kApplianceProtection;
     a.options.delivered = 1;

@@ -6,19 +6,22 @@
 #include "core/workload/model_math.h"
 #include "layers/storage/checkpoint.h"
 #include "layers/training/layout.h"
+#include "model/figures/assumptions.h"
 #include "study/calc/calc.h"
 
 namespace orrery::calc {
 
 namespace {
 
-// Sequences of a step: far above any published one, and far below what an int holds.
+using figures::assumptions::kTrainTimeAbove;
+using figures::assumptions::kTrainTimeBelow;
+// Most sequences per step: far above any published number, and far below what an int holds.
 constexpr std::int64_t kMostSequences = 100'000'000;
 
 std::string fit_words(const jobs::TrainingPrediction& p) {
   if (!p.fits) return "does not fit";
   if (p.memory_bytes.high <= p.memory_limit.base()) return "fits";
-  return fmt::format("fits by little: up to {} are possible", brief(Bytes(p.memory_bytes.high)));
+  return fmt::format("fits only just: up to {} are possible", brief(Bytes(p.memory_bytes.high)));
 }
 
 }  // namespace
@@ -60,23 +63,23 @@ Calculation calc_checkpoint(const CheckpointQuestion& q) {
     const BytesPerSecond needed = size / *q.stall;
     c.figures.push_back(
         {.id = "bandwidth_needed",
-         .label = "bandwidth that ends the write in " + brief(*q.stall),
+         .label = "bandwidth for a write within " + brief(*q.stall),
          .unit = figures::Unit::bytes_per_s,
          .estimate = derived(needed.base(), 0.005),
          .formula = fmt::format("{} / {} = {}", brief(size, 5), brief(*q.stall), brief(needed))});
   }
   const Bytes daily = size * (days(1) / q.interval);
   c.figures.push_back({.id = "written_per_day",
-                       .label = "written in a day",
+                       .label = "bytes written per day",
                        .unit = figures::Unit::bytes,
                        .estimate = derived(daily.base(), 0.005),
                        .formula = fmt::format("{} x (1 d / {}) = {}", brief(size, 5),
                                               brief(q.interval), brief(daily))});
-  c.assumptions = {
-      fmt::format("{} B a parameter; mixed-precision Adam saves 2 (weight) + 4 (fp32 master) + 8 "
-                  "(moments) = 14",
-                  significant(q.bytes_per_param, 4)),
-      "the servers bind: node network, serialisation and metadata are in `orrery plan`"};
+  c.assumptions = {fmt::format("{} B per parameter; mixed-precision Adam saves 2 (weight) + 4 "
+                               "(fp32 master) + 8 (moments) = 14",
+                               significant(q.bytes_per_param, 4)),
+                   "the servers are taken as the limit: `orrery plan` also considers node network, "
+                   "serialisation and metadata"};
   return c;
 }
 
@@ -96,15 +99,16 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& 
   }
   const std::int64_t batch = q.gpus / shards * q.microbatch;
   if (batch > kMostSequences) {
-    return fail({.code = "calc.layout",
-                 .what = fmt::format("a step of {} sequences is more than any run has", batch)});
+    return fail(
+        {.code = "calc.layout",
+         .what = fmt::format("a step of {} sequences is larger than that of any run", batch)});
   }
   query.batch = static_cast<int>(batch);
   auto p = predict_training(models, query);
   if (!p) return std::unexpected(std::move(p.error()));
 
   const training::StageMemory& m = p->memory.stage;
-  Calculation c{.question = fmt::format("How much memory does training {} take on {} {}?",
+  Calculation c{.question = fmt::format("How much memory does training {} need on {} {}?",
                                         q.model->id, q.gpus, q.accelerator->name)};
   c.answer = fmt::format("{} of {} on the fullest accelerator: it {}.", brief(p->memory.peak),
                          brief(p->memory_limit), fit_words(*p));
@@ -120,7 +124,7 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& 
   part("peak", "peak of the fullest stage", p->memory.peak, "sum of the parts below");
   const double n = workload::count_parameters(*q.model).total / static_cast<double>(shards);
   part("weights", "weights", m.weights,
-       fmt::format("{} parameters a model shard", count_to_brief(n, 4)));
+       fmt::format("{} parameters per model shard", count_to_brief(n, 4)));
   part("gradients", "gradients", m.gradients, "");
   part("optimizer", "optimizer state", m.optimizer, fmt::format("sharding {}", q.sharding));
   part("activations", "activations", m.activations,
@@ -129,7 +133,7 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& 
   part("logits", "logits", m.logits, "");
   part("workspace", "workspace and buffers", m.workspace, "");
   c.assumptions = {to_text(p->layout), fmt::format("sequence {}", q.sequence),
-                   "allocated bytes: fragmentation of the allocator comes on top"};
+                   "allocated bytes: the allocator's fragmentation comes on top"};
   return c;
 }
 
@@ -151,7 +155,7 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
   c.answer = fmt::format("{}, {} accelerator-hours.", brief(time), count_to_brief(gpu_hours));
   c.figures.push_back(
       {.id = "flops_per_token_tflop",
-       .label = "TFLOP for a token, forward and backward",
+       .label = "TFLOP per token, forward and backward",
        .unit = figures::Unit::count,
        .estimate = exact(per_token.base() / 1e12, Basis::derived, "docs/models/workload.md"),
        .formula = q.model.shape
@@ -161,14 +165,16 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
       {.id = "time",
        .label = "time",
        .unit = figures::Unit::seconds,
-       .estimate = within(time.base(), 0.2, 0.3, Basis::assumed, "docs/models/training.md"),
+       .estimate = within(time.base(), kTrainTimeBelow, kTrainTimeAbove, Basis::assumed,
+                          "docs/models/training.md"),
        .formula = fmt::format("{} x {} / ({} x {} x MFU {} x goodput {})", brief(per_token),
                               count_to_brief(q.tokens), q.gpus, brief(peak), q.mfu, q.goodput)});
   c.figures.push_back(
       {.id = "accelerator_hours",
        .label = "accelerator-hours",
        .unit = figures::Unit::count,
-       .estimate = within(gpu_hours, 0.2, 0.3, Basis::assumed, "docs/models/training.md")});
+       .estimate = within(gpu_hours, kTrainTimeBelow, kTrainTimeAbove, Basis::assumed,
+                          "docs/models/training.md")});
   c.assumptions = {
       fmt::format("MFU {} and goodput {} as given; `orrery plan` computes both for a design", q.mfu,
                   q.goodput),
@@ -182,7 +188,7 @@ Calculation calc_kv_cache(const KvCacheQuestion& q) {
   const Bytes all = one * q.requests;
   Calculation c{.question = fmt::format("How large is the KV cache of {} at {} tokens?",
                                         q.model->id, q.context)};
-  c.answer = fmt::format("{} a request, {} for {} requests.", brief(one), brief(all), q.requests);
+  c.answer = fmt::format("{} per request, {} for {} requests.", brief(one), brief(all), q.requests);
   const auto exactly = [](double v) { return exact(v, Basis::derived, "docs/models/workload.md"); };
   std::string formula =
       q.model->attention == catalog::AttentionKind::mla
@@ -191,32 +197,32 @@ Calculation calc_kv_cache(const KvCacheQuestion& q) {
           : fmt::format("2 x {} layers x {} KV heads x {} x {} B", q.model->layers,
                         q.model->kv_heads, q.model->head_dim, bytes_per_element(q.dtype));
   c.figures.push_back({.id = "per_token",
-                       .label = "for one token",
+                       .label = "size per token",
                        .unit = figures::Unit::bytes,
                        .estimate = exactly(per_token.base()),
                        .formula = formula + " = " + brief(per_token, 6)});
   c.figures.push_back(
       {.id = "per_request",
-       .label = "for one request",
+       .label = "size per request",
        .unit = figures::Unit::bytes,
        .estimate = exactly(one.base()),
        .formula = fmt::format(
            "{} x {} tokens{}", brief(per_token, 6), q.context,
-           q.model->sliding_window > 0 ? ", windowed layers cut at their window" : "")});
+           q.model->sliding_window > 0 ? ", windowed layers limited to their window" : "")});
   c.figures.push_back({.id = "all",
-                       .label = "for all requests",
+                       .label = "size for all requests",
                        .unit = figures::Unit::bytes,
                        .estimate = exactly(all.base())});
   if (q.model->attention == catalog::AttentionKind::gqa && q.model->kv_heads < q.model->heads) {
     const double factor = static_cast<double>(q.model->heads) / q.model->kv_heads;
     c.figures.push_back({.id = "gqa_saving",
-                         .label = "smaller than with one KV head for each query head",
+                         .label = "factor saved by sharing KV heads between query heads",
                          .unit = figures::Unit::factor,
                          .estimate = exactly(factor),
                          .formula = fmt::format("{} / {}", q.model->heads, q.model->kv_heads)});
   }
   c.assumptions = {fmt::format("{} elements", to_text(q.dtype)),
-                   "no paging loss, no prefix shared"};
+                   "no loss to paging, no shared prefixes"};
   return c;
 }
 

@@ -6,7 +6,7 @@
 namespace orrery::calc {
 namespace {
 
-// Accelerators, nodes, ranks: no machine is larger, and sums of products stay whole numbers.
+// Most accelerators, nodes or ranks: no machine is larger, and sums of products stay whole numbers.
 constexpr double kMostWhole = 10'000'000;
 
 }  // namespace
@@ -115,7 +115,7 @@ const catalog::MigProfile* CalcValues::slice(std::string_view name,
     if (p.profile == word(name) || p.id == word(name)) return &p;
     offered += (offered.empty() ? "" : ", ") + p.profile;
   }
-  complain(name, offered.empty() ? "left out: " + accelerator->id + " has no slices"
+  complain(name, offered.empty() ? "no value: " + accelerator->id + " has no slices"
                                  : "one of " + accelerator->id + "'s: " + offered);
   return nullptr;
 }

@@ -1,5 +1,5 @@
-// Parameters of a question read by the rules of the design file: a quantity has a unit, a part has
-// an id.
+// Reads the parameters of a question by the rules of the design file: a quantity has a unit, a part
+// has an id.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@
 
 namespace orrery::calc {
 
-// Collects what is wrong, so that all of it is told at once. What cannot be read is answered with
-// something harmless; whoever asks looks at faults() before the answer is used.
+// Collects all faults, so that they are reported together. A value that cannot be read is replaced
+// by a harmless one; callers check faults() before they use the answer.
 class CalcValues {
  public:
   CalcValues(const CalcTexts& texts, const catalog::Catalog& catalog)
@@ -40,21 +40,21 @@ class CalcValues {
   }
   double count(std::string_view name);
   int whole(std::string_view name);
-  double share(std::string_view name);  // 0 to 1
+  double share(std::string_view name);  // between 0 and 1
 
   const catalog::ModelShape* model(std::string_view name);
   const catalog::Accelerator* accelerator(std::string_view name);
   const catalog::Node* node(std::string_view name);
   const catalog::CoolingMethod* cooling(std::string_view name);
-  // A memory pool among the young parts of the catalog; null where none is named.
+  // Returns a memory pool among the emerging parts of the catalog; null if none is named.
   const catalog::EmergingPart* memory_pool(std::string_view name);
 
-  // A slice of the accelerator; null where none is named.
+  // Returns a slice of the accelerator; null if none is named.
   const catalog::MigProfile* slice(std::string_view name, const catalog::Accelerator* accelerator);
 
   const catalog::Catalog& catalog() const { return catalog_; }
   const Diagnostics& faults() const { return faults_; }
-  // Of the choices of a parameter; the table has checked none of them.
+  // Checks that the value is one of the parameter's choices, which the table has not checked.
   void check_choice(const CalcParameter& parameter);
   void complain(std::string_view name, const std::string& wanted);
 

@@ -1,4 +1,4 @@
-// The questions: parameters with their presets and sliders, and the function that asks each.
+// The questions: parameters with their presets and sliders, and the function that answers each.
 #include "study/calc/calc.h"
 #include "study/calc/calc_values.h"
 #include "study/calc/calculators.h"
@@ -9,7 +9,7 @@ namespace {
 
 using enum ParameterKind;
 
-// An answer that is not asked for, because an input could not be read; calculate() tells why.
+// The empty answer to a question with an input that could not be read; calculate() reports why.
 Result<Calculation> unread() { return Calculation{}; }
 
 ModelQuestion model_of(CalcValues& v) {
@@ -132,7 +132,7 @@ constexpr std::string_view kCacheFormats[] = {
 
 const CalcParameter kModel = part("model", "models", "llama-3-70b", "catalog id of the model");
 const CalcParameter kParams = {.name = "params",
-                               .label = "parameters instead of a model",
+                               .label = "number of parameters, instead of a model",
                                .kind = count,
                                .shown = "COUNT",
                                .low = 1e8,
@@ -250,7 +250,7 @@ Calculator train_time_calculator() {
           .parameters = {kModel,
                          kParams,
                          {.name = "tokens",
-                          .label = "tokens of the run",
+                          .label = "training tokens of the run",
                           .kind = count,
                           .preset = "2T",
                           .shown = "COUNT",
@@ -305,7 +305,7 @@ Calculator kv_cache_calculator() {
                           .high = 1048576,
                           .log = true},
                          {.name = "requests",
-                          .label = "requests at once",
+                          .label = "requests at the same time",
                           .kind = count,
                           .preset = "1",
                           .shown = "COUNT",
@@ -451,7 +451,7 @@ Calculator power_calculator() {
                           .low = 0,
                           .high = 1},
                          {.name = "communication",
-                          .label = "share of the time in exposed communication",
+                          .label = "share of time in exposed communication",
                           .kind = number,
                           .preset = "0.15",
                           .shown = "X",

@@ -72,8 +72,8 @@ Result<Calculation> calculate(const Calculator& c, const CalcTexts& given,
   for (const figures::Number& f : answer->figures) {
     if (std::isfinite(f.estimate.value)) continue;
     return fail({.code = "calc.range",
-                 .what = f.label + " is beyond any number here",
-                 .fix = "give values that a machine could have"});
+                 .what = f.label + " is beyond any number that is computed here",
+                 .fix = "give values that a real machine could have"});
   }
   answer->command = command_of(c, given);
   return answer;

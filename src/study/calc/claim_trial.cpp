@@ -110,7 +110,7 @@ void try_fact(ClaimFinding& f, const std::string& label, std::string_view fact,
   f.is_status = true;
   const bool agrees = !fact.empty() && fact.starts_with(claimed);
   f.criterion = at_least(1, figures::Unit::count);
-  f.criterion.text = "the catalog's dated fact says the same";
+  f.criterion.text = "the catalog's dated fact agrees";
   try_case(f, fmt::format("{} {}", label, fact),
            exact(agrees ? 1 : 0, Basis::derived, std::move(reference)),
            fmt::format("the claim says {}", claimed));

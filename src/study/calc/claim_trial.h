@@ -1,7 +1,7 @@
 // What the checks of claims are written with: criteria, cases, facts with sources.
 //
 // To add a claim: a row in data/claims.csv, a function in the claims_*.cpp of its subject, and its
-// line in that file's table. Facts that no catalog table holds are rows of data/claims_inputs.csv.
+// line in that file's table. Facts that are in no catalog table are rows of data/claims_inputs.csv.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ Criterion between(double low, double high, figures::Unit unit);
 Criterion at_least(double low, figures::Unit unit);
 Criterion at_most(double high, figures::Unit unit);
 
-// A fact that a check needs and the catalog has no table for.
+// A fact that a check needs but no catalog table has.
 struct ClaimInput {
   std::string id;
   std::string value;
@@ -29,7 +29,7 @@ struct ClaimInput {
   std::string source;
   Basis basis = Basis::assumed;
 
-  double number() const;  // not-a-number where the value is a date or a version
+  double number() const;  // not-a-number if the value is a date or a version
   Estimate estimate() const;
 };
 
@@ -37,7 +37,8 @@ struct ClaimContext {
   const machine::Models& models;
   std::span<const ClaimInput> inputs;
 
-  // An empty row where there is none: its figures fail the criterion and the test names the claim.
+  // Returns an empty row if there is none: its figures then fail the criterion, and the test names
+  // the claim.
   const catalog::Catalog& catalog() const { return models.catalog(); }
   const ClaimInput& input(std::string_view id) const;
   const catalog::Accelerator& accelerator(std::string_view id) const;
@@ -46,19 +47,19 @@ struct ClaimContext {
   const catalog::CoolingMethod& cooling(std::string_view id) const;
 };
 
-// Computed here, with a half-width as a fraction.
+// Returns a computed value with its half-width as a fraction.
 Estimate computed(double value, double width, std::string reference);
 
-// One more case, held against the finding's criterion.
+// Adds a case and compares it with the finding's criterion.
 void try_case(ClaimFinding& f, std::string label, Estimate e, std::string formula = {});
-// A figure in any unit that is shown and not tried.
+// Adds a figure, in any unit, that is shown but not compared.
 void show_beside(ClaimFinding& f, std::string label, figures::Unit unit, Estimate e,
                  std::string formula = {});
-// A fact of a dated row against what the claim says: meets where it begins with it.
+// Compares a dated fact with what the claim says: it agrees if it begins with that.
 void try_fact(ClaimFinding& f, const std::string& label, std::string_view fact,
               std::string_view claimed, std::string reference);
 
-// "a, b or c" of the labels of the cases that meet (or do not).
+// "a, b or c": the labels of the cases that meet the criterion (or do not).
 std::string labels_of(const ClaimFinding& f, bool meets, std::string_view joined_by = "or");
 
 struct ClaimRule {

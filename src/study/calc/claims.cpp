@@ -121,7 +121,7 @@ Result<std::vector<Claim>> read_claims(const catalog::Knowledge& knowledge) {
     if (!recorded) {
       faults.push_back({.code = "claims.verdict",
                         .place = {table->file(), row.line, 0},
-                        .what = fmt::format("'{}' is no verdict", field("verdict")),
+                        .what = fmt::format("'{}' is not a verdict", field("verdict")),
                         .why = "a verdict is holds, holds-only-if, wrong or as-of"});
       continue;
     }

@@ -1,12 +1,13 @@
-// The claims ledger: rules of thumb that published design guides give, recomputed by the layers.
+// The claims ledger: rules of thumb from published design guides, recomputed by the layers.
 //
-// A claim is tried in one or more cases: a computed figure each, held against a stated criterion.
+// A claim is tried in one or more cases: each is a computed figure, compared with a stated
+// criterion.
 //   every case meets it  -> holds           some do -> holds only if (the condition is computed)
-//   none does            -> wrong (the right figure stands beside it)
+//   none does            -> wrong (with the right figure)
 //   a claim about the state of a project that agrees with the catalog's dated facts -> as of
-// "About" is within 5 % unless the criterion says otherwise; "under", "over" and ranges are
+// "About" means within 5 % unless the criterion says otherwise; "under", "over" and ranges are
 // inequalities. data/claims.csv holds the claims and the verdict last recorded; a test fails when a
-// verdict moves. Wrong where the cases tried are not the ones a reader has in mind: they are
+// verdict changes. Wrong if the cases tried are not those that a reader has in mind; they are
 // listed.
 #pragma once
 
@@ -22,19 +23,19 @@
 namespace orrery::calc {
 
 enum class ClaimVerdict { holds, holds_only_if, wrong, as_of };
-const char* to_text(ClaimVerdict v);  // "holds-only-if", as the file writes it
+const char* to_text(ClaimVerdict v);  // "holds-only-if", as in the file
 
 // A row of data/claims.csv.
 struct Claim {
   std::string id;
   std::string claim;
-  std::string figure;  // as the guide gives it
+  std::string figure;  // as in the guide
   std::string guide;
   std::string recompute_from;
   ClaimVerdict recorded = ClaimVerdict::holds;
 };
 
-// An interval that a computed figure must lie in.
+// An interval that a computed figure must be in.
 struct Criterion {
   double low = 0;
   double high = 0;
@@ -49,27 +50,27 @@ struct ClaimCase {
   bool meets = false;
 };
 
-// What a check computes; the verdict follows from the cases.
+// What a check computes; the verdict follows from its cases.
 struct ClaimFinding {
   Criterion criterion;
   std::vector<ClaimCase> cases = {};
-  std::vector<figures::Number> beside = {};  // thresholds and context, not tried
-  std::string only_if = {};                  // the condition, where some cases meet the criterion
-  std::string instead = {};                  // the right figure, where none does
+  std::vector<figures::Number> beside = {};  // thresholds and context, shown but not compared
+  std::string only_if = {};                  // the condition, if some cases meet the criterion
+  std::string instead = {};                  // the right figure, if no case does
   std::string remark = {};                   // worth knowing in any case
-  bool is_status = false;                    // about the state of a project at a date
+  bool is_status = false;                    // about the state of a project on a date
 };
 
 struct ClaimCheck {
   Claim claim;
   ClaimFinding finding;
   ClaimVerdict verdict = ClaimVerdict::holds;
-  std::string statement;  // the condition, the right figure or the computed one, in a sentence
+  std::string statement;  // the condition, the right figure or the computed one, in one sentence
 };
 
-// In the order of the file. A row with an unknown verdict is a fault.
+// Returns the claims in the order of the file. A row with an unknown verdict is a fault.
 Result<std::vector<Claim>> read_claims(const catalog::Knowledge& knowledge);
-// Recomputes all of them. A claim without a check, or a check without a claim, is a fault.
+// Recomputes all claims. A claim without a check, or a check without a claim, is a fault.
 Result<std::vector<ClaimCheck>> check_claims(const machine::Models& models);
 
 ClaimVerdict verdict_of(const ClaimFinding& finding);

@@ -1,5 +1,5 @@
-// Claims about state and checkpoints: bytes a parameter, sizes, stalls, what a fraction of a step
-// would ask of storage.
+// Claims about state and checkpoints: bytes per parameter, sizes, stalls, the storage that a save
+// in a fraction of a step would need.
 #include <fmt/core.h>
 
 #include <array>
@@ -42,7 +42,7 @@ ClaimFinding state_live(const ClaimContext& c) {
   with_gradients("16-bit gradients", 2);
   with_gradients("fp32 gradients", 4);
   const training::FrameworkModel m = c.models.training.framework("megatron-bridge", "");
-  show_beside(f, "as Megatron keeps it", figures::Unit::bytes,
+  show_beside(f, "as Megatron stores it", figures::Unit::bytes,
               exact(m.weight_bytes + m.gradient_bytes + m.optimizer_bytes, Basis::derived,
                     "calibration/training_frameworks"),
               fmt::format("{} + {} + {} B", m.weight_bytes, m.gradient_bytes, m.optimizer_bytes));
@@ -80,7 +80,8 @@ ClaimFinding ckpt_70b_day(const ClaimContext& c) {
   return f;
 }
 
-// 70B on 1,024 H100, its optimizer state split over 128 replicas, to a 4 SU store at "better".
+// 70B on 1,024 H100, its optimizer state sharded over 128 replicas, saved to a 4 SU store at
+// "better".
 struct SaveOf70b {
   storage::SaveLoad load;
   Seconds write;
@@ -164,7 +165,7 @@ ClaimFinding ckpt_fraction(const ClaimContext& c) {
     const Seconds write = size / *rate;
     try_case(f, fmt::format("4 SU store at '{}'", to_text(level)),
              computed(write / step, 0.15, kPage),
-             fmt::format("{} / {} / {} a step", show(size.base(), figures::Unit::bytes),
+             fmt::format("{} / {} / {} per step", show(size.base(), figures::Unit::bytes),
                          show(rate->base(), figures::Unit::bytes_per_s),
                          show(step.base(), figures::Unit::seconds)));
   }
@@ -175,8 +176,8 @@ ClaimFinding ckpt_fraction(const ClaimContext& c) {
   show_beside(f, "and in a tenth of a step", figures::Unit::bytes_per_s,
               computed(10 * needed.base(), 0.15, kPage));
   f.only_if = fmt::format(
-      "the store writes more than {} (70B, 1,024 H100); a tenth of a step would "
-      "take {}, which no guidance for that size asks",
+      "the store writes more than {} (70B, 1,024 H100); a tenth of a step would need {}, which no "
+      "guidance for that size recommends",
       show(needed.base(), figures::Unit::bytes_per_s),
       show(10 * needed.base(), figures::Unit::bytes_per_s));
   f.instead = f.only_if;

@@ -14,7 +14,7 @@ namespace {
 using PartIds = std::initializer_list<std::string_view>;
 using AcceleratorFigure = double (*)(const catalog::Accelerator&);
 
-// One case an accelerator, its catalog figure held against the criterion.
+// One case per accelerator: its catalog figure is compared with the criterion.
 ClaimFinding try_accelerators(const ClaimContext& c, Criterion criterion, PartIds ids,
                               AcceleratorFigure figure, const char* formula = "catalog row") {
   ClaimFinding f{.criterion = std::move(criterion)};
@@ -55,7 +55,7 @@ ClaimFinding mi300x_hbm(const ClaimContext& c) {
   return try_accelerators(c, about(192e9, figures::Unit::bytes), {"mi300x"}, memory);
 }
 
-// 128b/130b coding leaves 128 of 130 bits; x16 lanes, one direction.
+// 128b/130b coding uses 128 of 130 bits; x16 lanes, one direction.
 BytesPerSecond pcie5_x16(const ClaimContext& c) {
   return gbits_per_s(c.input("pcie5-transfer").number() * 16 * 128 / 130);
 }
@@ -67,7 +67,7 @@ ClaimFinding pcie5(const ClaimContext& c) {
   try_case(f, "the link, one direction",
            exact(pcie5_x16(c).base(), lane.basis, "claims_inputs/pcie5-transfer"),
            "32 GT/s x 16 lanes x 128/130 / 8");
-  try_case(f, "a copy as a program sees it",
+  try_case(f, "a copy as a program measures it",
            exact(copy.number() * 1e9, copy.basis, "claims_inputs/pcie5-copy"),
            "measured on one H200");
   f.only_if = fmt::format("the link's own rate is meant; a program sees {}, {} of it",
@@ -189,12 +189,12 @@ ClaimFinding node_700w(const ClaimContext& c) {
 ClaimFinding net_speed(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(gbits_per_s(200).base(), gbits_per_s(800).base(),
                                       figures::Unit::bytes_per_s)};
-  f.criterion.text = "200 Gb/s to 800 Gb/s a port";
+  f.criterion.text = "200 Gb/s to 800 Gb/s per port";
   for (const char* id : {"dgx-a100", "dgx-h100", "dgx-b200", "dgx-b300", "gb200-nvl72",
                          "vr200-nvl72", "aws-p5", "aws-p4d"}) {
     const catalog::Node& n = c.node(id);
     try_case(f, n.name, fact(n.nic_rate.base(), n.provenance),
-             fmt::format("{} Gb/s a port", significant(n.nic_rate / gbits_per_s(1), 4)));
+             fmt::format("{} Gb/s per port", significant(n.nic_rate / gbits_per_s(1), 4)));
   }
   f.only_if = fmt::format("the node is {}; {} have slower ports in greater number or faster ones",
                           labels_of(f, true), labels_of(f, false, "and"));
@@ -204,14 +204,14 @@ ClaimFinding net_speed(const ClaimContext& c) {
 ClaimFinding node_net(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(gbits_per_s(400).base(), gbits_per_s(3200).base(),
                                       figures::Unit::bytes_per_s)};
-  f.criterion.text = "400 Gb/s to 3.2 Tb/s a host";
+  f.criterion.text = "400 Gb/s to 3.2 Tb/s per host";
   for (const char* id : {"dgx-a100", "dgx-h100", "dgx-b200", "dgx-b300", "gb200-nvl72",
                          "gb300-nvl72", "aws-p4d", "aws-p5", "l40s-8"}) {
     const catalog::Node& n = c.node(id);
     const double hosts = std::max(1, n.accelerators) / std::max(1.0, 1.0 * n.accelerators_per_host);
     const double nics = n.compute_nics / hosts;
     try_case(f, n.name, fact((n.nic_rate * nics).base(), n.provenance),
-             fmt::format("{} NICs a host x {} Gb/s", significant(nics, 3),
+             fmt::format("{} NICs per host x {} Gb/s", significant(nics, 3),
                          significant(n.nic_rate / gbits_per_s(1), 4)));
   }
   f.only_if =

@@ -1,4 +1,5 @@
-// Claims about money: discounts, the share of power, one famous run, training against serving.
+// Claims about money: discounts, the share of power, one famous run, training compared with
+// serving.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include "core/base/text.h"
 #include "layers/cost/ownership.h"
 #include "layers/cost/rental.h"
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 #include "model/jobs/predict_serving.h"
 #include "study/calc/calc.h"
 #include "study/calc/claim_trial.h"
@@ -32,7 +33,7 @@ ClaimFinding spot_discount(const ClaimContext& c) {
   for (const catalog::CloudPrice& p : c.catalog().cloud_prices) {
     const bool asked = p.accelerator_id == "h100-sxm" || p.accelerator_id == "h200-sxm" ||
                        p.accelerator_id == "a100-80-sxm" || p.accelerator_id == "b200-sxm";
-    // A row without a discount repeats its on-demand price where no spot price was found.
+    // A row without a discount repeats its on-demand price if no spot price was found.
     if (!asked || !p.on_demand_median || !p.spot_median || !p.spot_discount_median) continue;
     try_case(f, fmt::format("{} {} ({})", p.provider, p.sku, p.accelerator_id),
              fact(*p.spot_discount_median, p.provenance),
@@ -90,10 +91,10 @@ ClaimFinding power_share_opex(const ClaimContext& c) {
   const auto run = [&](const char* label, double share, const char* formula) {
     try_case(f, label, computed(share, 0.2, kOwnershipPage), formula);
   };
-  run("of all yearly cost", rented.electricity_of_total, "electricity / (capital + running)");
-  run("of running cost, colocation", rented.electricity_of_running,
+  run("share of all yearly cost", rented.electricity_of_total, "electricity / (capital + running)");
+  run("share of running cost, colocation", rented.electricity_of_running,
       "electricity / (electricity + colocation + staff + repair)");
-  run("of running cost, own hall", hall.electricity_of_running,
+  run("share of running cost, own hall", hall.electricity_of_running,
       "electricity / (electricity + staff + repair)");
   const double usual_kwh = owned_h100(c, true).electricity / usd_per_kwh(1);
   for (const char* id : {"usa", "deu", "gbr"}) {
@@ -102,11 +103,11 @@ ClaimFinding power_share_opex(const ClaimContext& c) {
     cost::OwnershipInput in = owned_h100(c, true);
     in.electricity = (region->price_low + region->price_high) / 2;
     try_case(
-        f, fmt::format("of running cost, own hall in {}", region->name),
+        f, fmt::format("share of running cost, own hall in {}", region->name),
         computed(owned_cost(in).electricity_of_running, 0.2, region->provenance.reference),
         fmt::format("the same at {} USD/kWh", significant(in.electricity / usd_per_kwh(1), 3)));
   }
-  // The rest of the running cost stays, so odds go with the price.
+  // The rest of the running cost is constant, so the odds are proportional to the price.
   const double odds = hall.electricity_of_running / (1 - hall.electricity_of_running);
   const auto price_at = [&](double share) { return usual_kwh * share / (1 - share) / odds; };
   f.only_if = fmt::format(
@@ -158,10 +159,10 @@ ClaimFinding gpt4_cost(const ClaimContext& c) {
   return f;
 }
 
-// A 70B model trained once and served for its life on the same H100s.
+// A 70B model that is trained once and served for its life on the same H100s.
 struct LifeOf70b {
   double training_hours = 0;
-  double tokens_per_hour = 0;  // output, of one accelerator at its mean load
+  double tokens_per_hour = 0;  // output tokens of one accelerator at its mean load
   double life_days = 0;
 
   double ratio(double tokens_per_day) const {
@@ -198,14 +199,14 @@ LifeOf70b life_of_70b(const ClaimContext& c) {
 constexpr std::array kTraffic = {1e9, 1e10, 1e11, 5e11};
 
 std::string per_day(double tokens) {
-  return fmt::format("{} output tokens a day", show(tokens, figures::Unit::count));
+  return fmt::format("{} output tokens per day", show(tokens, figures::Unit::count));
 }
 
 void show_life(ClaimFinding& f, const LifeOf70b& life) {
   show_beside(f, "H100-hours of training", figures::Unit::count,
               computed(life.training_hours, 0.25, "docs/models/training.md"),
               "70B on 15T tokens at MFU 0.4, goodput 0.95");
-  show_beside(f, "output tokens an H100-hour, half loaded", figures::Unit::count,
+  show_beside(f, "output tokens per H100-hour, half loaded", figures::Unit::count,
               computed(life.tokens_per_hour, 0.3, "docs/models/serving.md"),
               "FP8, tp 4, 1,024 tokens in and 256 out");
 }
@@ -229,7 +230,7 @@ ClaimFinding inference_more(const ClaimContext& c) {
 ClaimFinding inference_share(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(0.80, 0.90, figures::Unit::ratio)};
   const LifeOf70b life = life_of_70b(c);
-  // Served for 4 to 9 times what training cost.
+  // Serving that costs 4 to 9 times as much as training.
   const double low = life.tokens_per_day_at(4);
   const double high = life.tokens_per_day_at(9);
   for (const double tokens : {kTraffic[0], kTraffic[1], std::sqrt(low * high), kTraffic[3]}) {

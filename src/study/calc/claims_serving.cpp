@@ -7,12 +7,14 @@
 #include "core/base/text.h"
 #include "core/workload/model_math.h"
 #include "layers/serving/memory.h"
+#include "model/figures/assumptions.h"
 #include "model/jobs/predict_serving.h"
 #include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
 
+using figures::assumptions::kReplicaLoad;
 constexpr const char* kServingPage = "docs/models/serving.md";
 constexpr const char* kShapes = "docs/models/workload.md";
 
@@ -35,7 +37,7 @@ ClaimFinding gqa_llama3(const ClaimContext& c) {
   return f;
 }
 
-// Bytes a decode step reads: the weights once and every request's cache.
+// Bytes that a decode step reads: the weights once, and every request's cache.
 struct Traffic {
   double weights = 0;       // at 16 bits
   double kv_per_token = 0;  // at 16 bits
@@ -44,7 +46,7 @@ struct Traffic {
     const double kv = kv_per_token * cached_tokens;
     return (weights + kv) / (weights * weight_bytes / 2 + kv);
   }
-  // Cached tokens at which `weight_bytes` a weight still saves `factor`.
+  // Returns the cached tokens up to which `weight_bytes` per weight still save `factor`.
   double tokens_at(double factor, double weight_bytes) const {
     return weights * (1 - factor * weight_bytes / 2) / (kv_per_token * (factor - 1));
   }
@@ -139,7 +141,8 @@ ClaimFinding batch_3_10x(const ClaimContext& c) {
   return f;
 }
 
-// GPUs of a pod by its load: a 70B model on A100 and an 8B model on L40S, each within the promise.
+// GPUs in a pod by its load: a 70B model on A100 and an 8B model on L40S, each within its
+// objectives.
 ClaimFinding chat_pod(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(8, 16, figures::Unit::count)};
   f.criterion.text = "8 to 16 GPUs";
@@ -157,13 +160,14 @@ ClaimFinding chat_pod(const ClaimContext& c) {
     if (!p) continue;
     const PerSecond each = p->point.requests;
     for (const double rate : {1.0, 10.0, 100.0}) {
-      const double gpus = pod.tp * serving::replicas_needed(PerSecond(rate), each);
+      const double gpus =
+          pod.tp * serving::replicas_needed(PerSecond(rate), each, kReplicaLoad);
       try_case(f, fmt::format("{}, {} requests/s", pod.label, rate),
                computed(gpus, 0.3, kServingPage),
                fmt::format("tp {} x replicas of {} requests/s at 80 % load", pod.tp,
                            significant(each.base(), 3)));
     }
-    const auto load_of = [&](double gpus) { return gpus / pod.tp * each.base() * 0.8; };
+    const auto load_of = [&](double gpus) { return gpus / pod.tp * each.base() * kReplicaLoad; };
     show_beside(f, fmt::format("{}: load of 8 GPUs", pod.label), figures::Unit::per_second,
                 computed(load_of(8), 0.3, kServingPage));
     show_beside(f, fmt::format("{}: load of 16 GPUs", pod.label), figures::Unit::per_second,
@@ -172,7 +176,7 @@ ClaimFinding chat_pod(const ClaimContext& c) {
         fmt::format("{}{} gets {} requests/s (8 GPUs) to {} (16)", f.only_if.empty() ? "" : ", ",
                     pod.label, significant(load_of(8), 2), significant(load_of(16), 2));
   }
-  f.only_if += " (512 tokens in, 256 out, first token within 2 s and 100 ms a token at p99)";
+  f.only_if += " (512 tokens in, 256 out, first token within 2 s and 100 ms per token at p99)";
   return f;
 }
 

@@ -1,4 +1,4 @@
-// Claims about the hall: what air carries, how dense racks are, cooling's share, a campus.
+// Claims about the hall: what air can cool, how dense racks are, cooling's share, a campus.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ ClaimFinding air_limit(const ClaimContext& c) {
   try_case(f, "practical limit with containment", fact(m.rack_practical_max.base(), m.provenance),
            "catalog row");
   const facility::RackFit fit = full_rack(c, "dgx-h100", "air-contained");
-  show_beside(f, "DGX H100 a rack within it", figures::Unit::count,
+  show_beside(f, "DGX H100 per rack within it", figures::Unit::count,
               exact(fit.nodes, Basis::derived, kCoolingPage), kw(fit.power));
   return f;
 }
@@ -92,7 +92,7 @@ ClaimFinding rack_100(const ClaimContext& c) {
   return f;
 }
 
-// All of the overhead counted as cooling, which is the most it can be.
+// Counts all of the overhead as cooling, which is the most that it can be.
 void try_cooling_share(ClaimFinding& f, const std::string& label, double pue,
                        std::string reference) {
   try_case(f, label, computed(1 - 1 / pue, 0.1, std::move(reference)),
@@ -102,7 +102,7 @@ void try_cooling_share(ClaimFinding& f, const std::string& label, double pue,
 ClaimFinding cooling_half(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.5, figures::Unit::ratio)};
   f.criterion.text = "overhead of at least 50 % of the site's power, which takes a PUE of 2.0";
-  double mean = 0;  // of the latest survey, which the table lists first
+  double mean = 0;  // in the latest survey, which the table lists first
   if (const auto t = catalog_table(*c.models.knowledge, "pue_published")) {
     for (const CsvRow& row : t->rows()) {
       const auto pue = t->number(row, "pue");

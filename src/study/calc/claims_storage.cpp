@@ -22,7 +22,7 @@ constexpr const char* kStoragePage = "docs/models/storage.md";
 // A scalable unit of the H100 reference architecture.
 constexpr double kUnitGpus = 256;
 
-// One accelerator of an MLPerf Storage workload.
+// One accelerator in an MLPerf Storage workload.
 struct Reader {
   std::string label;
   double batch = 0;
@@ -54,7 +54,7 @@ Reader mlperf_reader(const ClaimContext& c, std::string_view workload, std::stri
   return r;
 }
 
-// A language model's tokens: 70B at 1,000 tokens/s a GPU, about what an H100 trains.
+// A language model's tokens: 70B at 1,000 tokens/s per GPU, about what an H100 trains.
 Reader text_reader(const ClaimContext& c) {
   const double per_token = c.input("bytes-per-token").number();
   return {.label = "a 70B language model on H100",
@@ -110,7 +110,7 @@ ClaimFinding util_4060(const ClaimContext& c) {
   return f;
 }
 
-// Four PCIe 5 drives of a node, for its eight GPUs.
+// Four PCIe 5 drives per node, for its eight GPUs.
 ClaimFinding util_90(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.90, figures::Unit::ratio)};
   const catalog::StorageDevice* drive = c.catalog().storage_device("tlc-gen5");
@@ -118,7 +118,7 @@ ClaimFinding util_90(const ClaimContext& c) {
   const BytesPerSecond fetch = drive->read * (4 * storage::kDeliveredShare / 8);
   const auto run = [&](const Reader& r, double cores) {
     const storage::LoaderRate rate = loader(c, r, fetch, cores);
-    try_case(f, fmt::format("{}, {} cores a GPU", r.label, significant(cores, 3)),
+    try_case(f, fmt::format("{}, {} cores per GPU", r.label, significant(cores, 3)),
              computed(rate.utilisation, 0.1, kLoaderPage),
              fmt::format("{} a GPU of {} asked, limit {}",
                          show(fetch.base(), figures::Unit::bytes_per_s),
@@ -224,9 +224,10 @@ ClaimFinding scale_linear(const ClaimContext& c) {
   }
   if (rows.size() < 2) return f;
   const storage::ScaleOutFit fit = fit_scale_out(rows);
-  // (K1 t0 + S/b) / (K t0 + S/b) >= 0.95, both sides with the same fixed cost.
+  // Solves (K1 t0 + S/b) / (K t0 + S/b) >= 0.95, with the same fixed cost on both sides.
   const Bytes size = rows.front().size;
-  const double transfer = size / fit.per_server / fit.fixed;  // of one node alone, in fixed costs
+  // time of a single node, in units of the fixed cost
+  const double transfer = size / fit.per_server / fit.fixed;
   const double limit = std::floor((first_nodes + transfer * kAbout) / (1 - kAbout));
   show_beside(f, "fixed cost of every checkpoint", figures::Unit::seconds,
               computed(fit.fixed.base(), 0.3, kStoragePage), "fit of t = t0 + (S/K)/b");
@@ -235,8 +236,8 @@ ClaimFinding scale_linear(const ClaimContext& c) {
   show_beside(f, "nodes at which the fit falls to 0.95 of linear", figures::Unit::count,
               computed(limit, 0.3, kStoragePage));
   f.only_if = fmt::format(
-      "the transfer is long beside its fixed cost ({} in every checkpoint): up to "
-      "{} nodes for {}; {} reach {}",
+      "the transfer is long compared with its fixed cost ({} in every checkpoint): up to {} nodes "
+      "for {}; {} reach {}",
       show(fit.fixed.base(), figures::Unit::seconds), limit,
       show(size.base(), figures::Unit::bytes), labels_of(f, false),
       show(f.cases.back().figure.estimate.value, figures::Unit::ratio));

@@ -21,7 +21,7 @@ namespace {
 
 ClaimFinding gang_7of8(const ClaimContext&) {
   ClaimFinding f{.criterion = at_least(1, figures::Unit::count)};
-  f.criterion.text = "nodes stand idle for ever";
+  f.criterion.text = "nodes are idle for ever";
   const auto held = [&](const char* label, std::vector<cluster::HeldGang> gangs, int free,
                         const char* formula) {
     const cluster::HoldOutcome o = resolve_holds(gangs, free);
@@ -79,7 +79,7 @@ ClaimFinding failures_weekly(const ClaimContext& c) {
   return f;
 }
 
-// Use of the GPUs of a pipeline that nothing starves: what the bubble leaves.
+// Returns the use of a pipeline's GPUs if nothing starves it: what the bubble leaves.
 double pipeline_use(int stages, int microbatches) {
   const training::StageTimes one{.forward = 1, .dgrad = 1, .wgrad = 1};
   const training::PipelineTime t = training::pipeline_time({one, one, one, stages}, microbatches, 1,
@@ -115,7 +115,8 @@ double exposed_share(const training::StepEstimate& s) {
   return s.seconds > 0 ? sum / s.seconds : 0;
 }
 
-// An 8B model sharded over all GPUs, which is what most teams above one node begin with.
+// Share of the step that waits for the network, for an 8B model sharded over all GPUs, as most
+// teams beyond one node begin.
 double share_of(const ClaimContext& c, int gpus, BytesPerSecond nic) {
   jobs::TrainingQuery q{
       .model = c.model("llama-3-8b"), .accelerator = &c.accelerator("h100-sxm"), .gpus = gpus};
@@ -129,7 +130,8 @@ double share_of(const ClaimContext& c, int gpus, BytesPerSecond nic) {
   return p ? exposed_share(p->step) : 0;
 }
 
-// The NIC rate of a GPU below which the share passes `wanted`, by bisection in the exponent.
+// Returns the NIC rate per GPU below which the share exceeds `wanted`, by bisection in the
+// exponent.
 BytesPerSecond rate_for_share(const ClaimContext& c, int gpus, double wanted) {
   double low = math::log(gbits_per_s(1).base());
   double high = math::log(gbits_per_s(1600).base());
@@ -150,14 +152,14 @@ ClaimFinding net_above_8(const ClaimContext& c) {
   };
   for (const Case k :
        {Case{64, 400}, Case{64, 100}, Case{64, 25}, Case{1024, 400}, Case{1024, 50}}) {
-    try_case(f, fmt::format("{} H100, {} Gb/s a GPU", grouped(k.gpus), k.gbits),
+    try_case(f, fmt::format("{} H100, {} Gb/s per GPU", grouped(k.gpus), k.gbits),
              computed(share_of(c, k.gpus, gbits_per_s(k.gbits)), 0.3, "docs/models/training.md"),
-             "exposed communication / step, 8B sharded over all, 8,192 tokens a GPU");
+             "exposed communication / step, 8B sharded over all, 8,192 tokens per GPU");
   }
   show_beside(f, "8 H100 in one node", figures::Unit::ratio,
               computed(share_of(c, 8, gbits_per_s(400)), 0.3, "docs/models/training.md"));
   const BytesPerSecond rate = rate_for_share(c, 64, kProblem);
-  show_beside(f, "network a GPU at which 64 H100 wait a tenth of the step",
+  show_beside(f, "network rate per GPU at which 64 H100 wait a tenth of the step",
               figures::Unit::bytes_per_s, computed(rate.base(), 0.3, "docs/models/training.md"));
   f.only_if = fmt::format(
       "each GPU has less than about {} Gb/s of network (8B sharded over 64 "
@@ -166,7 +168,8 @@ ClaimFinding net_above_8(const ClaimContext& c) {
   return f;
 }
 
-// The template of that case, with its fleet, site and store in proportion, on 400 Gb/s InfiniBand.
+// The template of that case, with its fleet, site and store scaled together, on 400 Gb/s
+// InfiniBand.
 ClaimFinding av_cluster(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.90, figures::Unit::ratio)};
   f.criterion.text = "goodput of the example design at least 90 %";
@@ -191,7 +194,7 @@ ClaimFinding av_cluster(const ClaimContext& c) {
     try_case(
         f, fmt::format("{} H100", grouped(gpus)),
         computed(t.goodput, 0.05, "data/templates/av-vision.yaml"),
-        fmt::format("run of {}, NICs {} a node", show(t.run_time.base(), figures::Unit::seconds),
+        fmt::format("run of {}, NICs {} per node", show(t.run_time.base(), figures::Unit::seconds),
                     show(r.networks().compute.per_node().base(), figures::Unit::bytes_per_s)));
   }
   f.only_if = "the store grows with the GPUs and the batch feeds them all: goodput holds at " +

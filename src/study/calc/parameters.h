@@ -1,11 +1,11 @@
-// Parameters of a question by their kind: what the rows of several calculators share.
+// Parameters of a question by their kind: helpers that the rows of several calculators share.
 #pragma once
 
 #include "study/calc/calculators.h"
 
 namespace orrery::calc {
 
-// With a unit, on a logarithmic slider: "5 PB".
+// A quantity with a unit, on a logarithmic slider: "5 PB".
 inline CalcParameter amount_parameter(std::string_view name, std::string_view label,
                                       std::string_view preset, std::string_view unit, double low,
                                       double high) {
@@ -20,7 +20,7 @@ inline CalcParameter amount_parameter(std::string_view name, std::string_view la
           .log = true};
 }
 
-// A whole number from one on.
+// A whole number, at least one.
 inline CalcParameter whole_parameter(std::string_view name, std::string_view label,
                                      std::string_view preset, double high) {
   return {.name = name,
@@ -32,7 +32,7 @@ inline CalcParameter whole_parameter(std::string_view name, std::string_view lab
           .high = high};
 }
 
-// An id of one of the catalog's tables.
+// An id in one of the catalog's tables.
 inline CalcParameter part_parameter(std::string_view name, std::string_view table,
                                     std::string_view preset, std::string_view label) {
   return {.name = name,

@@ -13,7 +13,7 @@
 namespace orrery::compare {
 namespace {
 
-// Figures that moved less than this are noise in a report.
+// Figures that changed by less than this are noise in a report.
 constexpr double kLeastChange = 0.005;
 constexpr std::size_t kFiguresShown = 20;
 
@@ -27,13 +27,13 @@ Totals totals_of(const review::Review& r) {
   return {r.cost.annual.base(), r.cost.goodput, r.cost.per_useful_hour.base() * 3600};
 }
 
-// Cells of the table that finds common lines: designs of two thousand lines that differ throughout.
-// Larger ones are shown as all old, then all new.
+// Most cells of the table that finds common lines: enough for designs of two thousand lines that
+// differ throughout. For larger ones all old lines are shown, then all new ones.
 constexpr std::size_t kMostCells = 4'000'000;
 
 using Lines = std::span<const std::string_view>;
 
-// The longest common subsequence of lines.
+// Finds the longest common subsequence of lines.
 void diff_into(Lines a, Lines b, std::vector<std::string>& out) {
   const bool small = b.empty() || a.size() <= kMostCells / b.size();
   const std::size_t width = small ? b.size() + 1 : 0;
@@ -146,7 +146,8 @@ std::vector<FigureChange> changed_figures(const verdict::Verdict& before,
   return changes;
 }
 
-// Findings of `a` that `b` does not have: by rule and words, since lines move.
+// Returns the findings of `a` that `b` does not have: compared by rule and words, since line
+// numbers change.
 std::vector<rules::Finding> missing_in(const std::vector<rules::Finding>& a,
                                        const std::vector<rules::Finding>& b) {
   std::vector<rules::Finding> out;
@@ -162,8 +163,8 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
   if (d.same()) return "The designs say the same.";
   const double unit = from.unit > 0 ? to.unit / from.unit - 1 : 0;
   std::string line =
-      fmt::format("{} -> {}: {}{} a year, goodput {} -> {}, a useful hour {} by {}", d.before_name,
-                  d.after_name, to.annual >= from.annual ? "+" : "-",
+      fmt::format("{} -> {}: {}{} per year, goodput {} -> {}, cost per useful hour {} by {}",
+                  d.before_name, d.after_name, to.annual >= from.annual ? "+" : "-",
                   show(std::fabs(to.annual - from.annual), figures::Unit::usd),
                   show(from.goodput, figures::Unit::ratio), show(to.goodput, figures::Unit::ratio),
                   unit >= 0 ? "dearer" : "cheaper", show(std::fabs(unit), figures::Unit::ratio));

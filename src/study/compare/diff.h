@@ -1,9 +1,8 @@
-// Two designs side by side: what differs, what that does to cost and goodput, and which part did
-// it.
+// Two designs compared: what differs, what that does to cost and goodput, and which section did it.
 //
 // Each section of the file that differs (site, fleet, fabric ...) is put into the first design
-// alone and reviewed: the change of cost and goodput is that section's own. What the sections do
-// only together is the remainder, and is shown as such.
+// alone and reviewed: the change of cost and goodput is that section's own. The changes that
+// sections cause only together are the remainder, and are shown as such.
 #pragma once
 
 #include <string>
@@ -20,7 +19,7 @@ struct SectionEffect {
   std::string section;  // "fabric"; "together" for the remainder
   double cost_usd_per_year = 0;
   double goodput = 0;        // difference
-  double unit_cost_usd = 0;  // of a useful accelerator-hour
+  double unit_cost_usd = 0;  // per useful accelerator-hour
 };
 
 struct FigureChange {
@@ -39,7 +38,7 @@ struct DesignDiff {
   std::string after_name;
   std::string before_digest;
   std::string after_digest;
-  std::string verdict;             // one line, fit for a pull request
+  std::string verdict;             // one line, short enough for a pull request
   std::vector<std::string> lines;  // "- old" and "+ new" of the canonical text
   std::vector<SectionEffect> effects;
   std::vector<FigureChange> figures;  // largest relative change first
@@ -54,7 +53,7 @@ struct DesignDiff {
 DesignDiff compare(const design::Design& before, const design::Design& after,
                    const machine::Models& models);
 
-// The same of designs that are reviewed already, with spends or without.
+// The same for designs that are reviewed already, with spends or without.
 struct Reviewed {
   const review::Review& stages;
   const verdict::Verdict& verdict;

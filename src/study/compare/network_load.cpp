@@ -10,18 +10,22 @@
 #include "layers/fabric/flow_engine.h"
 #include "layers/fabric/router.h"
 #include "layers/fabric/traffic.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::compare {
 namespace {
 
-// Shifts that stand for an all_to_all. Equally spaced ones load upper links as all of them do; in a
-// large network four are enough for that, and a page waits for them.
+using figures::assumptions::kFlowsAbove;
+using figures::assumptions::kFlowsBelow;
+// Shifts that stand for an all_to_all. Equally spaced ones load the upper links as all of them do;
+// in a large network four are enough, and a page of the console waits for them.
 constexpr int kShifts = 8;
 constexpr int kShiftsOfLarge = 4;
 constexpr int kLargeEndpoints = 8192;
-// Completions are gathered within this share of the run: enough for a picture, and a page waits.
+// Completions within this share of the run are merged: enough for a picture, and a page of the
+// console waits.
 constexpr double kTolerance = 0.004;
-// More of them spread no further on a picture.
+// Most queue pairs that are drawn: more of them do not spread further on a picture.
 constexpr int kMostQueuePairs = 8;
 
 struct Pattern {
@@ -57,14 +61,14 @@ class Sender {
 };
 
 void send_ring(Sender& s) {
-  s.pattern.name = "one ring a rail, in the order of the nodes";
+  s.pattern.name = "one ring per rail, in the order of the nodes";
   s.shift(1, 1);
 }
 
-// Leaves of one tree are inner nodes of the other, which is the first one node on: each carries
-// half, up and down, so that a node sends about four quarters.
+// Leaves of one tree are inner nodes of the other tree, which is the first shifted by one node:
+// each carries half, up and down, so a node sends about four quarters.
 void send_trees(Sender& s) {
-  s.pattern.name = "two binary trees a rail, in the order of the nodes";
+  s.pattern.name = "two binary trees per rail, in the order of the nodes";
   const int n = s.nodes();
   for (int tree = 0; tree < 2; ++tree) {
     for (int i = 1; i < n; ++i) {
@@ -113,7 +117,7 @@ void take_out(fabric::Router& router, const NetworkLoss& loss) {
   for (const fabric::LinkId l : loss.cables) router.fail_cable(l);
 }
 
-// A queue pair of a message on its way.
+// One queue pair of a message.
 struct Flow {
   std::size_t message = 0;
   double bytes = 0;
@@ -123,10 +127,10 @@ struct Flow {
 struct Routed {
   std::vector<Flow> flows;
   std::vector<double> bytes;      // by link
-  std::vector<std::uint8_t> cut;  // by message: no way is left
+  std::vector<std::uint8_t> cut;  // by message: no path is left
 };
 
-// The queue pairs of one message; none where one of them has no way.
+// Returns the queue pairs of one message; nothing if one of them has no path.
 std::vector<Flow> ways_of(fabric::Router& router, const fabric::Message& m, std::size_t number,
                           int queue_pairs) {
   std::vector<Flow> ways;
@@ -138,7 +142,8 @@ std::vector<Flow> ways_of(fabric::Router& router, const fabric::Message& m, std:
   return ways;
 }
 
-// A NIC's messages, one a plane, are one: what a cut plane leaves goes by the others.
+// A NIC's messages, one per plane, count as one: what a cut plane cannot carry goes over the
+// others.
 Routed route_all(const fabric::FabricGraph& g, fabric::Router router, int queue_pairs,
                  const std::vector<fabric::Message>& messages) {
   Routed out{.bytes = std::vector<double>(g.links.size(), 0),
@@ -165,7 +170,7 @@ Routed route_all(const fabric::FabricGraph& g, fabric::Router router, int queue_
 
 // When the last queue pair of each message is done, in seconds.
 struct Finished {
-  std::vector<double> at;  // 0 where it has no way
+  std::vector<double> at;  // 0 if it has no path
   double last = 0;
 };
 
@@ -222,7 +227,7 @@ LoadedTime by_closed_form(const LoadedLinks& loaded, double free, fabric::Collec
                            p.detail.limit == fabric::LimitingLink::fabric};
 }
 
-// Of one endpoint's port where no accelerator is known: a ring over all nodes.
+// Returns the bytes of one endpoint's port if no accelerator is known: a ring over all nodes.
 double ring_bytes(const CollectiveAsk& ask, int nodes, int lanes) {
   if (ask.kind == workload::Collective::send_recv || ask.kind == workload::Collective::broadcast) {
     return ask.bytes.base() / lanes;
@@ -233,7 +238,8 @@ double ring_bytes(const CollectiveAsk& ask, int nodes, int lanes) {
 LoadedTime by_flows(double seconds, const CollectiveAsk& ask, int ranks) {
   const double rate =
       seconds > 0 ? ask.bytes.base() / seconds * fabric::bus_factor(ask.kind, ranks) : 0;
-  return {.seconds = within(seconds, 0.1, 0.5, Basis::derived, "docs/models/fabric.md"),
+  return {.seconds = within(seconds, kFlowsBelow, kFlowsAbove, Basis::derived,
+                            "docs/models/fabric.md"),
           .bus_bandwidth = BytesPerSecond(rate),
           .network_binds = true};
 }
@@ -303,7 +309,7 @@ NetworkLoad load_network(const machine::Machine& m, const machine::Network& v,
   load.after->bytes = std::move(broken.bytes);
   if (load.cut > 0) {
     load.note += fmt::format(
-        " {} messages have no way left: the job stops; the time is of the rest.", load.cut);
+        " {} messages have no path left: the job stops; the time is for the others.", load.cut);
   }
   return load;
 }

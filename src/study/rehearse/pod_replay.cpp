@@ -12,7 +12,7 @@ namespace {
 using cluster::PodAsk;
 using cluster::PodNode;
 
-// One bit a model, in the order they are met.
+// One bit per model, in the order in which models are found.
 class ModelBits {
  public:
   std::uint32_t bit(const std::string& model) {
@@ -51,7 +51,7 @@ std::vector<PodAsk> asks_of(std::span<const workload::PodRecord> pods, ModelBits
   return asks;
 }
 
-// The trace's pods shuffled, then drawn from it again until the load is reached.
+// Returns the trace's pods shuffled, then more pods drawn from it until the load is reached.
 std::vector<PodAsk> inflated(const std::vector<PodAsk>& pods, double gpu_milli,
                              RandomStream random) {
   std::vector<PodAsk> all = pods;
@@ -64,7 +64,7 @@ std::vector<PodAsk> inflated(const std::vector<PodAsk>& pods, double gpu_milli,
     all.resize(kept);
     return all;
   }
-  // A trace without GPUs would never reach it.
+  // A trace without GPUs would never reach the load.
   for (std::size_t guard = pods.size() * 100; guard > 0; --guard) {
     const PodAsk& more = pods[random.below(pods.size())];
     if (asked + milli(more) > gpu_milli) break;

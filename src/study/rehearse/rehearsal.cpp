@@ -6,9 +6,9 @@
 namespace orrery::rehearse {
 namespace {
 
-// A midnight, so that a clock printed from it begins at 00:00:00.
+// Start of the clock: a midnight, so that printed times begin at 00:00:00.
 constexpr Seconds kEpoch = seconds(1'700'006'400);
-// Faults come in this share of the run: what fails has time to come back.
+// Faults happen in this first share of the run, so that failed nodes have time to come back.
 constexpr double kFaultShare = 0.9;
 
 FaultKind kind_of(double draw, bool has_fence) {
@@ -24,13 +24,13 @@ std::string to_text(const InjectedFault& fault) {
     case FaultKind::dies:
       return "node " + fault.node + " dies";
     case FaultKind::flaps:
-      return "node " + fault.node + " goes down and is back at once";
+      return "node " + fault.node + " goes down and comes back at once";
     case FaultKind::unfit:
       return "a health check drains node " + fault.node + " as unfit";
     case FaultKind::silent:
       break;
   }
-  return "node " + fault.node + " falls silent";
+  return "node " + fault.node + " stops answering";
 }
 
 Rehearsal::Rehearsal(const RehearsalOptions& options)
@@ -77,7 +77,7 @@ void Rehearsal::tick(sim::Kernel& kernel) {
   }
 }
 
-// A node that works; empty where none does.
+// Returns a working node; empty if there is none.
 std::string Rehearsal::pick_node() {
   std::vector<std::string> well;
   const auto view = slurm_.look();

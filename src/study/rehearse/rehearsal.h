@@ -1,12 +1,12 @@
 // A rehearsal of recovery: a simulated Slurm with jobs on it, in which nodes fail by a seed while a
 // driver of the recovery policy looks after the jobs, all on one clock.
 //
-// Faults come at random instants of the first nine tenths of the run, each on a random node that
-// works: half die, a fifth go down and are back at once, the rest are drained as unfit; where the
-// driver has a fence, one in ten falls silent instead. (Assumed shares: they try every path of the
-// policy and say nothing about real fleets.) A node is repaired some time after its fault. It says
-// what the policy does, not how soon a real Slurm answers: docs/models/recovery.md has that
-// measured.
+// Faults come at random instants in the first nine tenths of the run, each on a random working
+// node: half of them die, a fifth go down and come back at once, the rest are drained as unfit; if
+// the driver has a fence, one in ten stops answering instead. (These shares are assumed: they try
+// every path of the policy and say nothing about real fleets.) A node is repaired some time after
+// its fault. The rehearsal shows what the policy does, not how soon a real Slurm answers:
+// docs/models/recovery.md has that measured.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace orrery::rehearse {
 
 struct RehearsalOptions {
   int nodes = 64;
-  int spares = 0;  // of them
+  int spares = 0;  // of these nodes
   int jobs = 16;
   int job_nodes = 2;
   int faults = 10;
@@ -41,21 +41,23 @@ struct InjectedFault {
 };
 std::string to_text(const InjectedFault& fault);
 
-// Who looks after the jobs. Called at instants of the simulated clock, by the thread that runs it.
+// A driver that looks after the jobs. Called at instants of the simulated clock, by the thread that
+// runs it.
 class RehearsalDriver {
  public:
   virtual ~RehearsalDriver() = default;
-  // One look and what follows; gives the time to the next. None: it cannot go on, and the run ends.
+  // Looks once and acts; returns the time until the next look. Returns nothing if it cannot
+  // continue, and the run ends.
   virtual std::optional<Seconds> tick() = 0;
   virtual void on_fault(const InjectedFault& fault) = 0;
 };
 
 struct RehearsalResult {
   std::vector<InjectedFault> faults;
-  std::vector<Seconds> outages;       // from the end of a run to the job's next, sorted
-  std::vector<std::string> waiting;   // jobs that do not run at the end
-  std::vector<std::string> overlaps;  // of SimulatedSlurm
-  bool is_complete = false;           // the driver could go on to the end
+  std::vector<Seconds> outages;       // from the end of a run to the same job's next run, sorted
+  std::vector<std::string> waiting;   // jobs that are not running at the end
+  std::vector<std::string> overlaps;  // from SimulatedSlurm
+  bool is_complete = false;           // the driver continued to the end
 };
 
 class Rehearsal final : public sim::EventHandler {

@@ -119,7 +119,7 @@ class Player final : public cluster::QueuePort, public sim::EventHandler {
     if (next_ < jobs_.size()) schedule_arrival();
   }
 
-  // At the end of the instant, after the queue has decided.
+  // Called at the end of the instant, after the queue has decided.
   void ask() {
     result_.waiting_when_asked = queue_.waiting();
     for (const JobIndex job : queue_.waiting_jobs()) {
@@ -136,7 +136,7 @@ class Player final : public cluster::QueuePort, public sim::EventHandler {
     ++result_.finished;
     last_end_ = kernel_.now();
     if (--open_ > 0) return;
-    // Nothing but nodes that fail is left.
+    // Only failures of nodes are left.
     count_down();
     kernel_.stop();
   }

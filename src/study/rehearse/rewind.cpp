@@ -12,7 +12,7 @@ namespace {
 using workload::JobRecord;
 
 constexpr int kResamples = 400;
-// Fewer than these say nothing about a half.
+// Least jobs with a recorded wait per half: fewer are not enough.
 constexpr int kLeastJobs = 20;
 constexpr Seconds kBlock = days(1);
 
@@ -36,7 +36,7 @@ RewindHalf compare(std::span<const JobRecord> jobs, const std::vector<Seconds>& 
   return half;
 }
 
-// What the jobs waited that were started soonest: a prolog, a period of the scheduler.
+// Returns the wait of the jobs that started soonest: a prolog, a period of the scheduler.
 double start_delay(std::span<const JobRecord> jobs, std::size_t to) {
   std::vector<double> waits;
   for (std::size_t i = 0; i < to; ++i) {
@@ -45,7 +45,7 @@ double start_delay(std::span<const JobRecord> jobs, std::size_t to) {
   return quantile(std::move(waits), 0.05, Between::lower);
 }
 
-// Recorded and simulated seconds of each day of the second half.
+// Recorded and simulated seconds for each day of the second half.
 struct Block {
   double recorded = 0;
   double simulated = 0;
@@ -65,7 +65,7 @@ std::vector<Block> blocks_of(std::span<const JobRecord> jobs, const std::vector<
   return blocks;
 }
 
-// The factor's 10th and 90th percentile over days drawn with replacement.
+// Computes the factor's 10th and 90th percentiles over days drawn with replacement.
 void resample(const std::vector<Block>& blocks, std::uint64_t seed, RewindResult& result) {
   RandomStream random(seed, "rewind/days");
   std::vector<double> factors;
@@ -97,7 +97,7 @@ std::vector<Seconds> calibrate(std::span<const JobRecord> jobs, const cluster::N
     for (const cluster::BackfillVariant policy : options.policies) {
       ReplayResult played = play(jobs, part, options.playing, policy);
       const RewindHalf half = compare(jobs, played.waits, 0, middle, result.start_delay_s);
-      // A fleet that turns away what was run is not the one that ran it.
+      // A fleet that rejects jobs that did run cannot be the one that ran them.
       const bool is_possible = played.rejected == 0 || share == 1;
       if (!is_possible || (!best.empty() && half.error >= result.first.error)) continue;
       result.first = half;
@@ -136,7 +136,7 @@ Result<RewindResult> rewind(std::span<const JobRecord> jobs, const cluster::Node
     return fail({.code = "rewind.record",
                  .what = "too few jobs have a recorded wait to compare with",
                  .why = "each half of the trace needs 20",
-                 .fix = "sacct with Submit and Start, or a CSV with a column wait"});
+                 .fix = "use sacct with Submit and Start, or a CSV with a column wait"});
   }
   const auto& second = result.second;
   result.factor = second.simulated_s > 0 ? second.recorded_s / second.simulated_s : 1;

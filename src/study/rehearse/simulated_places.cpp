@@ -118,7 +118,7 @@ Result<storage::LifecycleOutcome> SimulatedPlaces::act(const storage::LifecycleA
   point();
   if (take(to_fail_)) return declined("injected");
   const bool is_out = away_.contains(action.place) || away_.contains(action.from);
-  if (is_out || !has_needs(action)) return declined("a place or a copy it needs is not there");
+  if (is_out || !has_needs(action)) return declined("a place or a copy that it needs is missing");
   auto done = action.kind == storage::LifecycleActionKind::verify  ? verify(action)
               : action.kind == storage::LifecycleActionKind::copy  ? copy(action)
               : action.kind == storage::LifecycleActionKind::purge ? purge(action)
@@ -138,7 +138,7 @@ bool SimulatedPlaces::has_needs(const storage::LifecycleAction& action) const {
 
 Result<storage::LifecycleOutcome> SimulatedPlaces::verify(const storage::LifecycleAction& action) {
   const SimulatedCopy* copy = copy_at(action.place, action.item);
-  if (!copy || !copy->complete) return declined("there is no whole copy");
+  if (!copy || !copy->complete) return declined("there is no complete copy");
   return storage::LifecycleOutcome{
       .good = true, .stamp = text_of(copy->stamp), .digest = std::to_string(copy->content)};
 }
@@ -147,10 +147,10 @@ Result<storage::LifecycleOutcome> SimulatedPlaces::copy(const storage::Lifecycle
   const SimulatedCopy source = *copy_at(action.from, action.item);
   SimulatedCopy& made = places_[action.place][action.item];
   if (made.complete && made.content != source.content && is_good_at(action.place, action.item)) {
-    return declined("a good copy is there");
+    return declined("a good copy exists already");
   }
   if (made.complete && !action.aside.empty()) {
-    if (text_of(made.stamp) != action.replaces) return declined("it is another copy now");
+    if (text_of(made.stamp) != action.replaces) return declined("the copy has changed");
     set_aside(action, made);
     made = {};
     point();
@@ -168,7 +168,7 @@ Result<storage::LifecycleOutcome> SimulatedPlaces::copy(const storage::Lifecycle
 Result<storage::LifecycleOutcome> SimulatedPlaces::remove(const storage::LifecycleAction& action) {
   const SimulatedCopy* copy = copy_at(action.place, action.item);
   if (!copy) return storage::LifecycleOutcome{.good = true};
-  if (text_of(copy->stamp) != action.stamp) return declined("it is another copy now");
+  if (text_of(copy->stamp) != action.stamp) return declined("the copy has changed");
   const bool was_good = is_good_at(action.place, action.item);
   if (!action.aside.empty()) set_aside(action, *copy);
   places_[action.place].erase(action.item);
@@ -186,7 +186,7 @@ void SimulatedPlaces::set_aside(const storage::LifecycleAction& action, const Si
 Result<storage::LifecycleOutcome> SimulatedPlaces::purge(const storage::LifecycleAction& action) {
   const auto aside = aside_.find({action.place, action.aside});
   if (aside == aside_.end()) return storage::LifecycleOutcome{.good = true};
-  if (text_of(aside->second.copy.stamp) != action.stamp) return declined("it is another copy now");
+  if (text_of(aside->second.copy.stamp) != action.stamp) return declined("the copy has changed");
   removals_.push_back({.item = action.item,
                        .place = action.place,
                        .was_good = aside->second.copy.complete &&

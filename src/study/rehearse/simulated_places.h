@@ -1,25 +1,25 @@
-// Places in simulated time, as far as the lifecycle policy can tell the difference: items that a
-// writer begins and finishes, copies with their stamps and contents, places that go away.
+// Places in simulated time, in as much detail as the lifecycle policy can see: items that a writer
+// begins and finishes, copies with their stamps and contents, places that become unavailable.
 //
-// A content is a number: two copies are equal where their numbers are. Everything that was ever
-// removed is kept with what was left at that moment, so that one can ask whether it should have
-// been.
+// A content is a number: two copies are equal if their numbers are. Everything that was ever
+// removed is kept with what was left at that moment, so that a test can check whether it should
+// have been removed.
 //
 // The faults that can be injected, and what a driver of storage/lifecycle.h must make of them.
 // Survivable: nothing that was good is lost, and when the faults end every rule is met.
 //   fail_next        the next actions fail without effect
 //   lose_answers     the next actions are carried out and reported as failed
 //   tear_next        the next copies stop half-way and are reported as failed
-//   spoil_next       the next copies have other bytes, and are reported as good
+//   spoil_next       the next copies have wrong bytes, and are reported as good
 //   set_away         a place does not answer for a while
-//   hide             an item is not listed at a place for a while, though it is there
+//   hide             an item is not listed at a place for a while, although it exists
 //   begin without finish   the writer never finishes
-//   remove_by_other  somebody removes a copy; what depends on it must stop
+//   remove_by_other  another program removes a copy; what depends on it must stop
 //   jump             the wall clock is set forward or back; the machine's own clock is not
-//   reboot           the machine starts anew, and its own clock with it
+//   reboot           the machine restarts, and its own clock with it
 //   the driver dies at any `point`, and starts again from its journal
-// Survivable with a person: rewrite after the copy was read (a conflict, all copies stay).
-// Not survivable: rot after a copy was read, until it is read again.
+// Survivable with a person: rewrite after the copy was read (a conflict, all copies stay). Not
+// survivable: rot after a copy was read, until it is read again.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct SimulatedRemoval {
   std::string place;
   bool was_good = false;
   std::vector<std::string> good_left;  // places
-  std::optional<Seconds> lain;         // gone for good after it was set aside for so long
+  std::optional<Seconds> lain;         // how long it was set aside before it was deleted for good
 };
 
 struct SimulatedAside {
@@ -73,7 +73,7 @@ class SimulatedPlaces final : public storage::LifecyclePort {
   void pass(Seconds span) { now_ += span, up_ += span, passed_ += span; }
   void jump(Seconds span) { now_ += span; }
   void reboot() { ++boots_, up_ = Seconds(); }
-  // Called at every point at which a driver can die: before and after each effect.
+  // Sets a function called at every point at which a driver can die: before and after each effect.
   void on_point(std::function<void()> point) { point_ = std::move(point); }
 
   void begin(const std::string& place, const std::string& id, const SimulatedItem& item);
@@ -89,7 +89,7 @@ class SimulatedPlaces final : public storage::LifecyclePort {
   void spoil_next(int copies) { to_spoil_ = copies; }
   void set_away(const std::string& place, bool away);
   void hide(const std::string& place, const std::string& id, bool hidden);
-  bool is_calm() const;  // no fault is pending
+  bool is_calm() const;  // true if no fault is pending
 
   Result<storage::LifecycleLook> look() override;
   Result<storage::LifecycleOutcome> act(const storage::LifecycleAction& action) override;

@@ -32,7 +32,7 @@ std::string SimulatedSlurm::submit(int nodes) {
   job.view = {.id = id, .eligible = now()};
   job.number = number;
   job.wanted = nodes;
-  saved_.jobs[id] = job;  // a submission is answered when it is saved
+  saved_.jobs[id] = job;  // a submission is confirmed when it is saved
   return id;
 }
 
@@ -61,7 +61,7 @@ bool SimulatedSlurm::run_lives(const Job& job) const {
   return !job.runs.empty() && job.runs.back().end == Seconds();
 }
 
-// What is remembered goes back; what runs where, and who is dead, does not.
+// Restores the jobs that were saved, but not what runs where or which nodes are dead.
 void SimulatedSlurm::restore_state() {
   is_killed_ = false;
   controller_since_ = now();
@@ -81,7 +81,7 @@ void SimulatedSlurm::restore_state() {
     }
   }
   for (auto& [name, node] : nodes_) {
-    const failure::FenceState fence = node.view.fence;  // not the controller's
+    const failure::FenceState fence = node.view.fence;  // not known to the controller
     node.view = saved_.nodes.at(name);
     node.view.fence = fence;
   }
@@ -90,8 +90,8 @@ void SimulatedSlurm::restore_state() {
   kernel_.schedule(kernel_.now().after(options_.timeout), sim::EventRank::finish, *this, kTimeout);
 }
 
-// Nodes say what they run: a run that the controller does not know is killed, one that it knows and
-// no node has is requeued, where all its nodes answered.
+// Nodes report what they run: a run that the controller does not know is killed; a run that it
+// knows but no node has is requeued, if all its nodes answered.
 void SimulatedSlurm::register_nodes() {
   for (auto& [id, job] : jobs_) {
     const bool shown = job.view.phase == failure::JobPhase::running ||
@@ -273,7 +273,7 @@ void SimulatedSlurm::settle_after(Job& job, Seconds span) {
                                  static_cast<std::uint64_t>(job.number));
 }
 
-// What it was at is over: it runs, or has left its nodes.
+// Ends what the job was doing: it runs now, or has left its nodes.
 void SimulatedSlurm::settle(Job& job) {
   failure::JobView& view = job.view;
   if (view.phase == failure::JobPhase::starting) {
@@ -311,7 +311,7 @@ void SimulatedSlurm::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
       break;
   }
   if (controller_runs()) {
-    // Before the pass: a job that is let go may be saved as one that waits.
+    // Before the pass: a released job may be saved as waiting.
     if (now() - saved_at_ >= options_.save) save_state();
     schedule_pass();
   }
@@ -364,7 +364,7 @@ Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action) {
       node.view.drained = node.view.spare = false;
       break;
     default:
-      break;  // about a job
+      break;  // for a job
   }
   return {};
 }
@@ -389,7 +389,8 @@ Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action, Jo
       return {};
     case failure::ActionKind::release_job:
       if (view.phase == failure::JobPhase::running) return refused("no longer pending");
-      // While it completes the new time is taken and then overwritten by the requeue's own.
+      // While the job completes, the new begin time is accepted and then overwritten by that of the
+      // requeue.
       view.eligible = now();
       return {};
     case failure::ActionKind::hold_job:
@@ -399,7 +400,7 @@ Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action, Jo
       view.held = view.launch_failed = false;
       return {};
     default:
-      return {};  // about a node
+      return {};  // for a node
   }
 }
 

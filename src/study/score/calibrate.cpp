@@ -16,7 +16,7 @@
 namespace orrery::score {
 namespace {
 
-// Fewer rows than this do not fix a set of parameters.
+// Least rows that fix a set of parameters.
 constexpr std::size_t kLeastRows = 12;
 
 struct ProbeRow {
@@ -27,7 +27,7 @@ struct ProbeRow {
   bool sustained = false;
 };
 
-// A miss that a row really has, not one between two.
+// Returns a median that is one of the errors, not a value between two.
 double middle_miss(std::vector<double> misses) {
   return quantile(std::move(misses), 0.5, Between::higher);
 }
@@ -84,7 +84,7 @@ std::optional<ProbeRow> read_row(const CsvTable& t, const CsvRow& row) {
   return read;
 }
 
-// A layout's factor is fitted only where rows have that layout.
+// The factor of a pass layout is fitted only if some rows have that layout.
 bool has_pass(const std::vector<compute::KernelSample>& samples, workload::GemmPass pass) {
   return std::ranges::any_of(samples, [pass](const compute::KernelSample& s) {
     return std::get<workload::Gemm>(s.kernels.front()).pass == pass;

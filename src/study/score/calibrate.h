@@ -2,8 +2,8 @@
 //
 // Columns as tools/probe writes them: gpu, op (gemm, attention, pass), dtype, pass, m, n, k, batch,
 // q_heads, kv_heads, head_dim, q_len, kv_len, bytes, seconds, sustained, watts. Short rows fix the
-// kernels; sustained rows check the clock that the power model gives. Rows whose op or format the
-// device's model lacks are counted and left out.
+// kernels; sustained rows check the clock that the power model gives. Rows with an op or a format
+// that the device's model lacks are counted and left out.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ struct CalibrationReport {
   std::vector<CalibrationPart> parts;
   int rows = 0;
   int used = 0;
-  // Sustained rows with the new parameters, under the power limit: time and watts.
+  // Sustained rows under the power limit, with the new parameters: errors of time and power.
   int sustained = 0;
   double sustained_time_error = 0;  // median
   double sustained_watts_error = 0;
@@ -38,12 +38,12 @@ struct CalibrationReport {
 Result<CalibrationReport> calibrate(const CsvTable& probe, const catalog::Accelerator& accelerator,
                                     const compute::Calibration& shipped);
 
-// Lays what `orrery calibrate` wrote over the models: the parameters of a device's kernels or the
-// rates of storage tiers, as its columns say. `file` is for messages.
+// Applies what `orrery calibrate` wrote to the models: parameters of a device's kernels or rates of
+// storage tiers, as its columns say. `file` is for messages.
 Result<void> lay_calibration_over(std::string_view text, const std::string& file,
                                   machine::Models& models);
 
-// In the format of data/calibration/*.csv.
+// Returns the report in the format of data/calibration/*.csv.
 std::string calibration_csv(const CalibrationReport& report);
 std::string calibration_text(const CalibrationReport& report);
 

@@ -17,10 +17,10 @@ namespace {
 constexpr std::string_view kParameterFile = "calibration/collectives.csv";
 constexpr std::string_view kPriorFile = "calibration/collective_priors.csv";
 
-constexpr double kFarMiss = 0.4;  // a row that is missed by more pulls less hard
+constexpr double kFarMiss = 0.4;  // a row with a larger error counts less
 constexpr double kFarPull = 0.3;
-constexpr double kPriorWeight = 0.1;  // of a parameter that stands one width off its prior
-constexpr double kFirstStep = 0.2;    // of ln(value)
+constexpr double kPriorWeight = 0.1;  // of a parameter that is one width away from its prior
+constexpr double kFirstStep = 0.2;    // in ln(value)
 constexpr double kLastStep = 0.004;
 constexpr int kMostRounds = 60;
 
@@ -29,7 +29,7 @@ struct FitParameter {
   double prior = 1;
   double width = 0.1;
   double value = 1;
-  std::vector<std::size_t> rows;  // that it moves
+  std::vector<std::size_t> rows;  // rows that it affects
 };
 
 struct MeasuredRow {
@@ -65,7 +65,7 @@ bool moves(const FitParameter& p, const MeasuredRow& r,
   return p.group != "harness" || w.torch_timed;
 }
 
-// The row of priors for a link or network of this name, or for all.
+// Returns the row of priors for a link or network of this name, or for all of them.
 const CsvRow* prior_of(const CsvTable& priors, const CsvTable& table, const CsvRow& row) {
   const CsvRow* general = nullptr;
   for (const CsvRow& prior : priors.rows()) {
@@ -90,7 +90,7 @@ Result<std::vector<FitParameter>> fit_parameters(const ScoreInputs& inputs,
   std::vector<FitParameter> all;
   for (const CsvRow& row : table->rows()) {
     const CsvRow* prior = prior_of(*priors, *table, row);
-    // A share of zero is what a link does not have.
+    // A share of zero means that the link lacks the feature.
     if (prior == nullptr || table->text(row, "basis") != "fitted" ||
         table->number(row, "value").value_or(0) <= 0) {
       continue;
@@ -129,7 +129,7 @@ struct Search {
     p.value = value;
     set_collective_parameter(models, {p.group, p.name, p.parameter}, value);
   }
-  // True where the step lowers the loss; it is then kept.
+  // Returns true if the step lowers the loss; it is then kept.
   bool step(FitParameter& p, double by) {
     const double before = p.value;
     double change = -pull(p);
@@ -154,7 +154,7 @@ struct Search {
         if (parameters[i].rows.empty() || std::abs(steps[i]) < kLastStep) continue;
         any = true;
         if (step(parameters[i], steps[i])) continue;
-        // The other way next time, and less far once both have failed.
+        // Reverses the direction, and shortens the step once both directions have failed.
         steps[i] *= steps[i] > 0 ? -1 : -0.5;
       }
       if (!any) break;
@@ -202,12 +202,12 @@ std::string table_line(std::string_view name, const Score& score, std::string_vi
                      100 * s.p90_ape, 100 * s.coverage);
 }
 
-// Where an interval of the file is named, the quantiles of the left-out rows that it is of.
+// The quantiles of left-out rows that an interval named in the file is taken from.
 struct Width {
   double low = 0;
   double high = 0;
 };
-// Of left-out rows, so that 78 % of them lie inside: of systems with rows more do.
+// Share of left-out rows inside the interval: of systems with rows, more are inside.
 constexpr double kInside = 0.78;
 Width width_of(const std::vector<double>& ratios) {
   const double tail = (1 - kInside) / 2;
@@ -273,7 +273,7 @@ Result<std::string> fitted_collectives(const CsvTable& table, const ScoreInputs&
     const auto read = read_collective_row(table, row, inputs.catalog());
     if (!read || !read->counts || !read->measured_us) continue;
     const auto at = std::ranges::find(left_out->series[0].rows, read->id, &ScoredRow::id);
-    if (at->predicted.basis != Basis::fitted) continue;  // of those Links speaks
+    if (at->predicted.basis != Basis::fitted) continue;  // only predictions of fitted Links count
     const bool network = read->wiring.network != catalog::NetworkKind::none;
     const auto i = inputs.models.collectives.interval(network, read->call.bytes);
     ratios[{network, i.below.base()}].push_back(

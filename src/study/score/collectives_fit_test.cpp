@@ -161,11 +161,11 @@ TEST(CollectivesFit, other_parameters_do_not_move) {
 TEST(CollectivesFit, a_held_out_system_does_not_count) {
   const CsvTable table =
       table_of({launch_row("a", "AWS p5", "44"), launch_row("b", "DGX H100", "33")});
-  std::vector<std::pair<int, int>> told;
+  std::vector<std::pair<int, int>> calls;
   const auto score = score_collectives_held_out(
-      table, {one_launch(), nullptr}, [&](int done, int all) { told.emplace_back(done, all); });
+      table, {one_launch(), nullptr}, [&](int done, int all) { calls.emplace_back(done, all); });
   ASSERT_TRUE(score);
-  EXPECT_EQ(told, (std::vector<std::pair<int, int>>{{0, 2}, {1, 2}}));
+  EXPECT_EQ(calls, (std::vector<std::pair<int, int>>{{0, 2}, {1, 2}}));
   const auto& rows = score->series[0].rows;
   ASSERT_EQ(rows.size(), 2U);
   const double without_a = predicted_us(least_by_search({{33, 1}}));

@@ -12,10 +12,10 @@
 namespace orrery::score {
 namespace {
 
-constexpr double kEfaAdapterGbits = 400;  // where a row counts adapters only: those of p6
+constexpr double kEfaAdapterGbits = 400;  // if a row gives only a number of adapters: those of p6
 
-// Ranks that share a scale-up domain: the rack's where the row says NVLink spans hosts, else the
-// host's.
+// Returns the ranks that share a scale-up domain: the rack's if the row says that NVLink spans
+// hosts, else the host's.
 int domain_of(const catalog::Accelerator& a, int per_node, std::string_view fabric) {
   const std::string f = lowered(fabric);
   const bool spans = f.find("nvlink") != std::string::npos || f.find("mnnvl") != std::string::npos;
@@ -48,7 +48,7 @@ std::vector<std::string> groups_of(const CollectiveRow& r, const fabric::Collect
           fmt::format("quality={}", r.quality)};
 }
 
-// A label that the measured rate contradicts: the row was run otherwise than it says.
+// Returns why a label must be wrong, if the measured rate contradicts it.
 std::string contradiction(const CollectiveRow& r, const machine::Links& links) {
   if (!r.measured_us) return "";
   const double bus = r.call.bytes.base() / (*r.measured_us * 1e-6) *
@@ -56,13 +56,13 @@ std::string contradiction(const CollectiveRow& r, const machine::Links& links) {
   const bool inside = r.call.group.per_domain >= r.call.group.ranks;
   const double link = links.built().scaleup_rate.base();
   if (inside && link > 0 && r.algorithm == fabric::CollectiveAlgorithm::ring && bus > link) {
-    return "faster than a ring can be on this link: its label is doubtful";
+    return "faster than a ring can be on this link, so its label is doubtful";
   }
   const double nic = links.built().nic_rate.base() * links.built().nics_per_rank;
   const double domains = std::ceil(1.0 * r.call.group.ranks / r.call.group.per_domain);
   const double wire = bus * (domains - 1) / std::max(1, r.call.group.ranks - 1);
   if (!inside && domains > 2 && nic > 0 && wire > nic) {
-    return "more than its NICs carry: their number or rate is doubtful";
+    return "more than its NICs carry, so their number or rate is doubtful";
   }
   return "";
 }
@@ -128,13 +128,14 @@ std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& ta
   r.counts = r.quality != "C";
   r.measured_us = measured_time(table, row);
   const catalog::Accelerator* a = catalog.accelerator(text("gpu"));
-  if (!a) return std::unexpected(fmt::format("no accelerator {} in the catalog", text("gpu")));
+  if (!a)
+    return std::unexpected(fmt::format("there is no accelerator {} in the catalog", text("gpu")));
   const auto kind = from_any_word<workload::Collective>(lowered(text("collective")));
   const auto size = table.number(row, "bytes");
   const auto ranks = table.integer(row, "ranks"), nodes = table.integer(row, "nodes");
-  if (!kind) return std::unexpected(fmt::format("no collective {}", text("collective")));
+  if (!kind) return std::unexpected(fmt::format("there is no collective {}", text("collective")));
   if (!size || *size <= 0 || !ranks || *ranks < 2 || *ranks > 10'000'000) {
-    return std::unexpected("no size or number of ranks");
+    return std::unexpected("size or number of ranks is missing or too large");
   }
   const auto n = static_cast<int>(*ranks);
   const int hosts = nodes && *nodes > 0 ? static_cast<int>(std::min<std::int64_t>(*nodes, n)) : 1;
@@ -149,9 +150,10 @@ std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& ta
   if (n > r.wiring.domain) {
     const auto nics = parse_nics(text("nic_per_node"));
     r.wiring.network = fabric::network_kind_from(text("fabric"), a->scaleup_link);
-    if (!nics) return std::unexpected("ranks in several domains, and the NICs are not stated");
+    if (!nics)
+      return std::unexpected("the ranks are in several domains, but the NICs are not given");
     if (r.wiring.network == catalog::NetworkKind::none) {
-      return std::unexpected(fmt::format("no network kind in \"{}\"", text("fabric")));
+      return std::unexpected(fmt::format("there is no network kind in \"{}\"", text("fabric")));
     }
     r.wiring.nics_per_host = nics->count;
     r.wiring.nic_rate = nics->rate;

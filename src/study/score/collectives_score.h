@@ -2,8 +2,8 @@
 // data/validation/collectives.csv (microseconds out of place, else in place).
 //
 // A rank's machine is read from the row: accelerator, ranks and nodes, "8x400G" NICs, the kind of
-// network. Rows of quality C, whose machine is partly unknown or known to be ill, are a group of
-// their own. The second series, "nccl_equations", is the time that NCCL's own tuner expects.
+// network. Rows of quality C, whose machine is partly unknown or known to be faulty, form a
+// separate group. The second series, "nccl_equations", is the time that NCCL's own tuner expects.
 #pragma once
 
 #include "model/machine/links.h"
@@ -12,12 +12,12 @@
 namespace orrery::score {
 
 Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs);
-// With parameters of each row's own; they outlive the call.
+// Scores with separate parameters for each row, which must outlive the call.
 Score score_collectives_with(
     const CsvTable& table, const ScoreInputs& inputs,
     const std::function<const fabric::CollectiveParameters&(const CsvRow&)>& parameters_of);
 
-// The machine and call of a row; the reason in words where it cannot be asked.
+// Returns the machine and call of a row, or the reason why it cannot be predicted.
 struct CollectiveRow {
   std::string id;
   machine::Wiring wiring;

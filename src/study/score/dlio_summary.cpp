@@ -14,13 +14,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// It lists every host's processor and memory; nlohmann-json overflows the stack on deep nesting.
+// Largest summary: it lists every host's processor and memory, and nlohmann-json overflows the
+// stack on deep nesting.
 constexpr std::size_t kSummaryBytesMax = std::size_t{8} << 20;
 constexpr int kSummaryDepthMax = 8;
-// MLPerf Storage's pass mark: accelerators that are busier were not held up by the tier.
+// MLPerf Storage's pass mark: busier accelerators were not slowed down by the tier.
 constexpr double kBusy_percent = 90;
 constexpr double kDlioErrorLeast = 0.05;
-constexpr double kDeviations = 1.28;  // of 80 %
+constexpr double kDeviations = 1.28;  // half of an 80 % interval, in standard deviations
 
 Diagnostic no_summary(const std::string& file, std::string what, std::string why = "") {
   return {.code = "calibrate.dlio",
@@ -73,7 +74,7 @@ std::optional<DlioRate> checkpoint_rate(const Json& summary, const std::string& 
   return DlioRate{gib(*mean) / seconds(1), spread(summary, io + "stdev_GB_per_second", *mean)};
 }
 
-// Only what is read a second time can come out of memory.
+// Returns true if reads may have come from memory: only data that is read a second time can.
 bool may_be_cached(const Json& summary) {
   const Json& epochs = summary.value("epochs", Json());
   if (epochs.is_number() && epochs.get<double>() <= 1) return false;
@@ -90,11 +91,12 @@ void take_training(DlioCalibration& c, const Json& summary) {
   const double busy = metric(summary, "train_au_mean_percentage").value_or(0);
   if (may_be_cached(summary)) {
     c.left_out.push_back(fmt::format(
-        "read {}: the data set fits the hosts' memory, and may have been read there", brief(rate)));
+        "read {}: the data set fits into the hosts' memory, and may have been read from there",
+        brief(rate)));
   } else if (busy >= kBusy_percent) {
     c.left_out.push_back(
         fmt::format("read {}: accelerators were busy {} % of the time, so the tier gives at least "
-                    "that; more of them show what it gives at most",
+                    "this; a test with more of them shows its limit",
                     brief(rate), significant(busy, 3)));
   } else {
     c.tier.read = rate;
@@ -123,11 +125,11 @@ bool looks_like_dlio_summary(std::string_view text) {
 Result<DlioCalibration> calibrate_from_dlio(std::string_view text, const std::string& file,
                                             const std::string& tier) {
   if (!is_shallow(text))
-    return fail(no_summary(file, "this is too large or too deep for a summary"));
+    return fail(no_summary(file, "this file is too large or too deeply nested for a summary"));
   const Json summary = Json::parse(text, nullptr, false);
   const bool known = summary.is_object() && summary.contains("metric") &&
                      summary["metric"].is_object() && summary.contains("num_accelerators");
-  if (!known) return fail(no_summary(file, "this is no summary of DLIO's"));
+  if (!known) return fail(no_summary(file, "this is not a summary written by DLIO"));
   DlioCalibration c{.tier = {.tier = tier, .error = kDlioErrorLeast}, .left_out = {}};
   const Json& hosts = summary.value("num_hosts", Json());
   c.tier.source = fmt::format(
@@ -140,7 +142,7 @@ Result<DlioCalibration> calibrate_from_dlio(std::string_view text, const std::st
   take_checkpoints(c, summary);
   if (c.tier.read || c.tier.write) return c;
   return fail(
-      no_summary(file, "nothing in this summary says what the tier gives at most",
+      no_summary(file, "nothing in this summary shows the limit of the tier",
                  c.left_out.empty() ? "it has neither reads nor checkpoints" : c.left_out.front()));
 }
 

@@ -2,11 +2,11 @@
 //
 //   reads   metric.train_io_mean_MB_per_second, in MiB/s, of all accelerators together
 //   saves   metric.checkpoint_size_GB, in GiB, over save_checkpoint_duration_mean_seconds; loads
-//           likewise. Where no time is given, the mean of the rates, which counts fast runs most
-// All of DLIO's hosts together are what the tier served, so its rates are laid over the tier as a
-// whole. Two things keep a rate from saying what a tier gives, and it is then left as planned, with
-// the reason: accelerators that hardly waited (utilisation above the pass mark of 90 %: the tier
-// gave all it was asked for), and several epochs over data that fits the hosts' memory
+//           likewise. If no time is given, the mean of the rates, which counts fast runs most
+// The tier served all of DLIO's hosts together, so the rates apply to the tier as a whole. In two
+// cases a rate does not show the tier's limit and the planned rate is kept, with the reason:
+// accelerators that hardly waited (utilisation above the pass mark of 90 %: the tier delivered all
+// that was asked for), and several epochs over data that fits the hosts' memory
 // (`potential_caching`). The interval is 1.28 standard deviations of the repeats, at least 5 %.
 #pragma once
 
@@ -19,14 +19,15 @@
 
 namespace orrery::score {
 
-// A JSON with DLIO's counts and metrics, as against a report of `orrery probe storage`.
+// Returns true for a JSON with DLIO's counts and metrics, as opposed to a report of `orrery probe
+// storage`.
 bool looks_like_dlio_summary(std::string_view text);
 
 struct DlioCalibration {
   machine::TierMeasurement tier;
-  std::vector<std::string> left_out;  // why a rate stays as planned
+  std::vector<std::string> left_out;  // why a planned rate is kept
 };
-// Faults: "calibrate.dlio" where the text is no summary, or says nothing of a tier.
+// Returns "calibrate.dlio" faults if the text is not a summary, or says nothing about a tier.
 Result<DlioCalibration> calibrate_from_dlio(std::string_view text, const std::string& file,
                                             const std::string& tier);
 

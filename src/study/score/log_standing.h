@@ -1,5 +1,5 @@
-// An nccl-tests log held against what the machine it ran on should reach, line by line, with the
-// likely reasons of a gap.
+// Compares an nccl-tests log with what its machine should reach, line by line, with the likely
+// reasons of a gap.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct LogLine {
   machine::CollectivePrediction expected;
 
   double seconds() const { return measured.time_us * 1e-6; }
-  // Outside the 80 % interval.
+  // Returns true if the time is above the 80 % interval.
   bool slow() const { return seconds() > expected.seconds.high; }
   bool fast() const { return seconds() < expected.seconds.low; }
 };
@@ -25,11 +25,11 @@ struct LogStanding {
   std::vector<fabric::GapReason> reasons;
 };
 
-// Accelerators of a host that the scale-up link joins, as nccl-tests sees them: the rack's where
-// the accelerator's link spans hosts.
+// Returns the accelerators of a host that the scale-up link joins, as nccl-tests sees them: the
+// rack's if the accelerator's link spans hosts.
 int domain_of_host(const catalog::Accelerator& accelerator, int per_host);
 
-// `ranks` at least 2.
+// `ranks` must be at least 2.
 LogStanding stand_log(const fabric::NcclLog& log, int ranks, const machine::Wiring& wiring,
                       const fabric::CollectiveParameters& parameters);
 

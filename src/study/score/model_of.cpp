@@ -9,7 +9,7 @@
 namespace orrery::score {
 namespace {
 
-// Ends that say how a model was made ready, not what shape it has.
+// Suffixes that say how a model was prepared, not what shape it has.
 constexpr std::array<std::string_view, 6> kEnds = {"-hf",           "-v0.1", "-instruct",
                                                    "-instruct-fp8", "-fp8",  "-base"};
 std::string as_id(std::string_view name) {

@@ -1,5 +1,5 @@
-// A model as published rows name it: by its whole name, by the part after the slash, by its words
-// ("LLaMA v3.1 70B", "Mixtral-8x7B-v0.1"), or from `--models DIR`.
+// Finds a model by its name in published rows: by its whole name, by the part after the slash, by
+// its words ("LLaMA v3.1 70B", "Mixtral-8x7B-v0.1"), or from `--models DIR`.
 #pragma once
 
 #include <optional>

@@ -11,8 +11,8 @@
 namespace orrery::score {
 namespace {
 
-// How the tables name devices, longest names first where one begins with another. Every GH200 of
-// theirs is the one with 96 GB of HBM3; "480GB" is its host memory.
+// Device names in the tables; if one name begins with another, the longer comes first. Every GH200
+// in them has 96 GB of HBM3; "480GB" is its host memory.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kDevices = {
     {{"GH200", "gh200-96"},
      {"GB200", "gb200"},
@@ -22,8 +22,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kDevices 
      {"A100-SXM4-80GB", "a100-80-sxm"},
      {"A100-PCIE-80GB", "a100-80-pcie"},
      {"L40S", "l40s"}}};
-// How many requests each test queued (TensorRT-LLM's perf-overview.md, "Preparing a Dataset"), and
-// the share of free memory it gave to the cache in most.
+// The number of requests that each test queued (TensorRT-LLM's perf-overview.md, "Preparing a
+// Dataset"), and the share of free memory that most tests gave to the cache.
 struct QueuedRequests {
   double input;
   double output;
@@ -34,7 +34,7 @@ constexpr QueuedRequests kQueued[] = {{128, 128, 30000},  {128, 2048, 3000},  {1
                                       {1000, 1000, 3000}, {1000, 2000, 1500}, {1024, 2048, 1500},
                                       {5000, 500, 1500},  {20000, 2000, 1000}};
 constexpr int kOtherRequests = 1500;
-// The releases of 2024 and 2025 with engines built ahead, and the first ones on PyTorch.
+// Releases of 2024 and 2025 with engines built in advance, and the first ones on PyTorch.
 constexpr const char* kFamily = "tensorrt-llm-0";
 constexpr double kCacheShare = 0.95;
 
@@ -81,17 +81,17 @@ std::expected<OfflineRow, std::string> read_offline_row(const CsvTable& t, const
   q.split.tp = static_cast<int>(t.integer(row, "num_gpus").value_or(1));
   const auto input = t.number(row, "isl");
   const auto output = t.number(row, "osl");
-  if (!input || !output) return std::unexpected("no lengths");
+  if (!input || !output) return std::unexpected("the row gives no lengths");
   q.request = {.input = *input, .output = *output};
   q.streams = false;
   q.memory_share = kCacheShare;
-  // All keys are kept and attended unless a window is asked for (max_attention_window), which these
-  // tests did not do.
+  // All tokens stay in the cache and are attended unless a window is set (max_attention_window),
+  // which these tests did not do.
   q.model.sliding_window = 0;
-  // Cards in PCIe slots reach each other through the host: no bridge is said to join them.
+  // Cards in PCIe slots reach each other through the host: no row names a bridge.
   if (q.accelerator->form_factor == "PCIe") q.domain = 1;
   const std::string_view metric = t.text(row, "metric");
-  if (!metric.starts_with("output tokens/s")) return std::unexpected("another metric");
+  if (!metric.starts_with("output tokens/s")) return std::unexpected("the row has another metric");
   read.requests = requests_of(q.request);
   read.devices = metric.ends_with("per GPU") ? q.split.devices() : 1;
   return read;

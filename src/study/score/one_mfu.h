@@ -1,5 +1,5 @@
-// The spreadsheet that any model must beat: one MFU for each accelerator and precision, the median
-// of its own rows, applied to all of them.
+// The spreadsheet method that any model must beat: one MFU per accelerator and precision, the
+// median of its own rows, applied to all of them.
 //
 //   tokens/s per GPU = MFU(accelerator, precision) * peak / FLOPs per token (causal half)
 #pragma once
@@ -8,7 +8,8 @@
 
 namespace orrery::score {
 
-// Over the rows of a training table that count; dense models only, as the method knows no other.
+// Scores the rows of a training table that count; dense models only, because the method covers no
+// others.
 ScoreSummary score_one_mfu(const CsvTable& table, const ScoreInputs& inputs);
 
 }  // namespace orrery::score

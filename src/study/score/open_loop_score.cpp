@@ -13,13 +13,13 @@ namespace orrery::score {
 namespace {
 
 constexpr double kCensoredShare = 0.01;
-// A run longer than this is in its steady state long before; more would only repeat it.
+// Most requests that are simulated: a longer run has long been in its steady state.
 constexpr double kMostRequests = 6000;
 
 struct OpenRow {
   jobs::ServingQuery query;
   traffic::OpenLoad load;
-  double prompts = 1;  // distinct ones
+  double prompts = 1;  // number of distinct prompts
   double systems = 1;
   double system_tokens = 0;
 };
@@ -42,9 +42,9 @@ std::expected<OpenRow, std::string> read_open(const CsvTable& t, const CsvRow& r
   const double prompt = number("prompt_len_mean", r.system_tokens + question);
   const double output = number("output_len", 256);
   const double rate = number("rate", 0);
-  if (rate <= 0) return std::unexpected("no rate");
+  if (rate <= 0) return std::unexpected("the row gives no rate");
   r.query.request = {.input = prompt, .output = output};
-  // vLLM 0.15 and newer schedule a step ahead: what the host does for each request is hidden.
+  // vLLM 0.15 and newer schedule one step ahead, so the host's work for each request is hidden.
   r.query.streams = false;
   r.query.limits = engines::EngineLimits{.token_budget = number("max_num_batched_tokens", 8192),
                                          .max_sequences = number("max_num_seqs", 1024)};
@@ -52,7 +52,7 @@ std::expected<OpenRow, std::string> read_open(const CsvTable& t, const CsvRow& r
   r.prompts = r.systems * std::max(1.0, number("users_per_system_prompt", 1));
   const double requests = std::min(kMostRequests, rate * number("duration_s", 600));
   // The generator's "constant" rate has exponential gaps, scaled to the length of the run
-  // (inference-perf, ConstantLoadTimer); requests at even distances are "even" here.
+  // (inference-perf, ConstantLoadTimer); requests at equal distances are called "even" here.
   const bool even = t.text(row, "arrivals") == "even";
   r.load = {.rate = rate,
             .cv = even ? 0.0 : 1.0,

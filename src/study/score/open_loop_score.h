@@ -2,10 +2,10 @@
 // published open-loop runs (model, gpu, tp, rate, arrivals, lengths, prompts that come again).
 //
 // The distinct prompts of such a run are few: `system_prompts` times `users_per_system_prompt`,
-// sent in turn, so that a prefix cache finds all but the last block of a prompt from its second
-// time on. Outputs are uniform between what the mean and the 90th percentile say. Rows with over 1
-// % of failed requests are censored: they form a group of their own. Series: tpot (the kind's own),
-// ttft, e2e on means; ttft_p99 and e2e_p99.
+// sent in turn, so a prefix cache finds all but the last block of a prompt from its second use on.
+// Outputs are uniform, with the given mean and 90th percentile. Rows with over 1 % of failed
+// requests are censored: they form a group of their own. Series: tpot (the kind's own), ttft, e2e
+// on means; ttft_p99 and e2e_p99.
 #pragma once
 
 #include "study/score/score.h"

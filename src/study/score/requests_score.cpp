@@ -17,10 +17,10 @@
 namespace orrery::score {
 namespace {
 
-// After a calibration on half of a log.
+// Half-width after a calibration on half of a log.
 constexpr double kMeanWidth = 0.08;
 constexpr double kTailWidth = 0.15;
-// A simulated log takes some milliseconds.
+// Limits of the search: simulating a log takes some milliseconds.
 constexpr SimplexOptions kFactorSearch{.steps = 40, .restarts = 2};
 
 struct LoggedRequest {
@@ -36,10 +36,10 @@ struct RequestLog {
   std::string id;
   jobs::ServingQuery query;
   bool calibrates = false;
-  std::vector<LoggedRequest> requests;  // in the order they came, from 0 s
+  std::vector<LoggedRequest> requests;  // in order of arrival, from 0 s
 };
 
-// The number behind "key": in a line of one flat JSON object.
+// Returns the number after "key": in a line with one flat JSON object.
 std::optional<double> logged(std::string_view line, std::string_view key) {
   const auto at = line.find(fmt::format("\"{}\":", key));
   if (at == std::string_view::npos) return std::nullopt;
@@ -89,22 +89,22 @@ std::expected<RequestLog, std::string> read_logged(const CsvTable& t, const CsvR
       engines::EngineLimits{.token_budget = 1.0 * field("max_num_batched_tokens", 2048),
                             .max_sequences = 1.0 * field("max_num_seqs", 256)};
   r.query.blocks = t.number(row, "blocks");
-  // The engine's own stamps: what it streams to clients is no part of a step.
+  // The log has the engine's own stamps: streaming to clients is not part of a step.
   r.query.streams = false;
   r.calibrates = t.text(row, "calibrates") == "1";
-  if (!inputs.log) return std::unexpected("no folder of logs: give --logs DIR");
+  if (!inputs.log) return std::unexpected("there is no folder of logs: give --logs DIR");
   const auto text = inputs.log(t.text(row, "log"));
-  if (!text) return std::unexpected("no log " + std::string(t.text(row, "log")));
+  if (!text) return std::unexpected("there is no log " + std::string(t.text(row, "log")));
   r.requests = read_log(*text);
-  if (r.requests.size() < 2) return std::unexpected("no requests in the log");
+  if (r.requests.size() < 2) return std::unexpected("the log has fewer than two requests");
   return r;
 }
 
-// What a calibration finds of one GPU.
+// What a calibration finds for one GPU.
 struct GpuFactors {
-  double compute = 1;  // of the efficiency its relative has
+  double compute = 1;  // factor on the efficiency of the related fitted GPU
   double memory = 1;
-  Seconds step;  // host time more than the engine's
+  Seconds step;  // host time in addition to the engine's
 };
 
 machine::Models with_factors(machine::Models models, const jobs::ServingQuery& q,
@@ -131,7 +131,7 @@ Result<Records> replayed(const machine::Models& models, const RequestLog& log) {
   return records;
 }
 
-// How far the first half of a log's requests is off, as the mean log error of three means.
+// Returns the error on the first half of a log's requests, as the mean log error of three means.
 double miss(const RequestLog& log, const Records& records) {
   WeightedMean<double> ttft, tpot, e2e, ttft_seen, tpot_seen, e2e_seen;
   for (std::size_t i = 0; i < log.requests.size() / 2 && i < records.size(); ++i) {
@@ -160,12 +160,12 @@ GpuFactors calibrated(const machine::Models& models, const RequestLog& log) {
 
 struct Calibrated {
   machine::Models models;
-  std::string told;
+  std::string note;
 };
 
-std::string told(const GpuFactors& f) {
-  return fmt::format("compute x {:.2f}, bandwidth x {:.2f}, {:.1f} ms a step", f.compute, f.memory,
-                     f.step.base() * 1e3);
+std::string note_of(const GpuFactors& f) {
+  return fmt::format("compute x {:.2f}, bandwidth x {:.2f}, {:.1f} ms per step", f.compute,
+                     f.memory, f.step.base() * 1e3);
 }
 
 struct Figures {
@@ -242,7 +242,7 @@ Result<Score> score_requests(const CsvTable& table, const ScoreInputs& inputs) {
     if (!log.calibrates) continue;
     const GpuFactors f = calibrated(inputs.models, log);
     gpus.insert_or_assign(log.query.accelerator->id,
-                          Calibrated{with_factors(inputs.models, log.query, f), told(f)});
+                          Calibrated{with_factors(inputs.models, log.query, f), note_of(f)});
   }
   for (const RequestLog& log : logs) {
     const auto own = gpus.find(log.query.accelerator->id);
@@ -252,7 +252,7 @@ Result<Score> score_requests(const CsvTable& table, const ScoreInputs& inputs) {
       score.skipped.push_back({log.id, records.error().front().what, true});
     } else {
       add_rows(score, log, predicted_figures(*records),
-               shipped ? "parameters as shipped" : own->second.told);
+               shipped ? "parameters as shipped" : own->second.note);
     }
   }
   return score;

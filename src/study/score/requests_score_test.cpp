@@ -232,9 +232,9 @@ TEST(RequestsScore, half_of_a_log_calibrates_its_device) {
     EXPECT_LT(score.series[i].rows[0].ape(), i < 3 ? 0.04 : 0.12) << score.series[i].name;
   }
   // "calibration=compute x 1.02, bandwidth x 0.81, 0.2 ms a step"
-  const std::string& told = score.series[0].rows[0].groups[0];
-  EXPECT_NEAR(std::stod(told.substr(told.find("bandwidth x ") + 12)), 0.8, 0.1) << told;
-  EXPECT_LT(std::stod(told.substr(told.rfind(',') + 1)), 20) << told;
+  const std::string& note = score.series[0].rows[0].groups[0];
+  EXPECT_NEAR(std::stod(note.substr(note.find("bandwidth x ") + 12)), 0.8, 0.1) << note;
+  EXPECT_LT(std::stod(note.substr(note.rfind(',') + 1)), 20) << note;
 }
 
 TEST(RequestsScore, without_logs_every_row_is_skipped) {

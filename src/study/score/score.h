@@ -1,11 +1,11 @@
 // Predictions against measured rows: the error of each, its summary by group, what was skipped.
 //
 //   ape      = |predicted - measured| / measured
-//   coverage = share of rows whose measured value lies between low and high
+//   coverage = share of rows whose measured value is between low and high
 // Rows that are recalled, partly known or suspect form groups of their own and stay out of the
 // totals. A row that cannot be predicted is skipped with its reason, never guessed.
 // A kind of score (training, collectives, ...) is a function that reads a table in the layout of
-// the published rows and gives a Score; kinds.cpp lists them.
+// the published rows and returns a Score; kinds.cpp lists them.
 #pragma once
 
 #include <functional>
@@ -26,16 +26,16 @@ struct ScoredRow {
   std::string id;
   Estimate predicted;
   std::optional<double> measured;
-  bool counts = true;               // in the totals
+  bool counts = true;               // included in the totals
   std::vector<std::string> groups;  // "gpu=h100-sxm"
-  std::string note;                 // what was assumed, or the suspected reason of a miss
+  std::string note;                 // what was assumed, or the suspected reason of a large error
 
   double ape() const;
   bool covered() const;
 };
 
-// A quantity that rows of this kind have: the first is the kind's own, others ("memory", "watts",
-// "ttft") become objects of their own in the report.
+// A quantity that rows of this kind have: the first is the kind's own; others ("memory", "watts",
+// "ttft") become separate objects in the report.
 struct ScoredSeries {
   std::string name;
   std::string unit;  // column name of the measured value: "tokens_per_s_per_gpu"
@@ -51,10 +51,10 @@ struct SkippedRow {
 struct Score {
   std::string kind;
   int rows = 0;
-  std::vector<ScoredSeries> series;  // not empty
+  std::vector<ScoredSeries> series;  // never empty
   std::vector<SkippedRow> skipped;
-  std::string preface;      // what the Markdown report says before its tables
-  std::string predictions;  // the CSV of `--predict` where a kind has columns of its own
+  std::string preface;      // text of the Markdown report before its tables
+  std::string predictions;  // the CSV of `--predict`, for a kind with columns of its own
 };
 
 struct ScoreSummary {
@@ -64,14 +64,14 @@ struct ScoreSummary {
   double p90_ape = 0;
   double coverage = 0;
 };
-// Of the rows that have a measured value.
+// Summarises the rows that have a measured value.
 ScoreSummary summarise(std::span<const ScoredRow* const> rows);
 
 struct GroupSummary {
   std::string name;
   ScoreSummary summary;
 };
-// Totals of the rows that count, and every group by name.
+// Returns the totals of the rows that count, and every group by name.
 ScoreSummary totals_of(const ScoredSeries& series);
 std::vector<GroupSummary> groups_of_series(const ScoredSeries& series);
 // Largest error first.
@@ -79,13 +79,13 @@ std::vector<const ScoredRow*> worst_rows(const ScoredSeries& series, int most);
 
 struct ScoreInputs {
   const machine::Models& models;
-  // The shape of a model that the catalog lacks: from `--models DIR`.
+  // Returns the shape of a model that the catalog lacks: from `--models DIR`.
   std::function<std::optional<catalog::ModelShape>(std::string_view id)> model;
-  // The text of a log that a row names: from `--logs DIR`.
+  // Returns the text of a log that a row names: from `--logs DIR`.
   std::function<std::optional<std::string>(std::string_view name)> log = {};
   // Settings that rows of serving do not name (serving_tests.h): from `--tests FILE`.
   const CsvTable* tests = nullptr;
-  // The parameters were fitted without rows of the model that is asked for.
+  // True if the parameters were fitted without rows of the model that is asked for.
   bool left_out = false;
 
   const catalog::Catalog& catalog() const { return models.catalog(); }

@@ -20,10 +20,10 @@ namespace {
 
 using engines::ServingTuning;
 
-constexpr double kFar = 0.3;  // a log error beyond which the loss grows slower
+constexpr double kFar = 0.3;  // log error above which the loss grows more slowly
 constexpr double kFarSlope = 0.3;
-// How firmly a fit is held where it began, in rows. An engine hardly leaves the prior of all
-// engines: what it would gain on the models it was measured with, it would lose on others.
+// How firmly a fit is held at its starting values, in rows. An engine hardly leaves the prior of
+// all engines: what it would gain on the models that it was measured with, it would lose on others.
 struct Held {
   double engine = 0;
   double accelerator = 0;
@@ -31,13 +31,13 @@ struct Held {
 constexpr Held kBetweenHeld{.engine = 20, .accelerator = 0.5};
 constexpr Held kFirstHeld{.engine = 100, .accelerator = 10};
 constexpr double kBeyond = 100;
-constexpr std::size_t kLeastTuningRows = 20;  // of an accelerator that gets a row of its own
+constexpr std::size_t kLeastTuningRows = 20;  // rows of an accelerator that gets its own row
 constexpr int kRounds = 2;
-// Of the time of prefill replicas: beyond it they decide how many decode.
+// Most load of prefill replicas: above it they limit how many requests decode.
 constexpr double kRoomyPrefill = 0.9;
 constexpr SimplexOptions kTuningSearch{.steps = 900, .restarts = 3};
 
-// One number of a tuning: where fits of all engines begin, and how far one may go.
+// One number of a tuning: its starting value in all fits, and how far a fit may move it.
 struct TuningParameter {
   double (*get)(const ServingTuning&);
   void (*set)(ServingTuning&, double);
@@ -69,7 +69,7 @@ constexpr TuningParameter kBetween[] = {
 constexpr TuningParameter kFirst[] = {
     factor<&ServingTuning::prompt_wait>(1.1, 0.15),
     time_of<&ServingTuning::first_token>(35e-3, 40e-3),
-    // an engine that plans a step ahead sees a request a step late
+    // an engine that plans one step ahead sees a request one step late
     {[](const ServingTuning& t) { return t.poll_steps; },
      [](ServingTuning& t, double v) { t.poll_steps = v; }, serving::kAheadSteps, 1, 0},
     time_of<&ServingTuning::expert_first>(1.5e-3, 0.8e-3)};
@@ -125,7 +125,7 @@ std::string engine_of(const machine::Models& models, const ServedRow& row) {
   return engine != nullptr ? engine->id : row.query.engine;
 }
 
-// Engines first, then their accelerators with enough rows.
+// Returns the engines first, then their accelerators with enough rows.
 std::vector<TuningGroup> tuning_groups(const machine::Models& models,
                                        const std::vector<ServedRow>& rows) {
   std::map<std::string, std::map<std::string, TuningGroup>> all;
@@ -177,7 +177,7 @@ void fit_groups(std::span<const TuningParameter> parameters, const Held& held,
   }
 }
 
-// Of a replica, by small moves of each parameter.
+// Returns the derivatives of a replica's time, by small changes of each parameter.
 template <class Time>
 LinearRow moved(serving::Replica replica, double measured, double scale, Time seconds) {
   const double here = seconds(replica);
@@ -192,7 +192,7 @@ LinearRow moved(serving::Replica replica, double measured, double scale, Time se
   return linear;
 }
 
-// A step of a decode replica with as many requests as the test keeps in it.
+// Returns the step of a decode replica with as many requests as the test keeps in it.
 LinearRow decode_step(const machine::Models& models, const ServedRow& row) {
   const auto at = predict_disaggregated(models, *row.apart);
   const jobs::ServingQuery& q = row.apart->decode;
@@ -207,7 +207,7 @@ LinearRow decode_step(const machine::Models& models, const ServedRow& row) {
                [&](const serving::Replica& r) { return step_time(r, step, source).total.base(); });
 }
 
-// The closed form of a row's time between tokens.
+// Returns the closed form of a row's time between tokens.
 LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
   if (row.apart) return decode_step(models, row);
   jobs::ServingQuery q = row.query;
@@ -234,7 +234,7 @@ LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
   LinearRow linear = moved(at->replica, row.tpot, scale, [&](const serving::Replica& r) {
     return seconds(closed_loop(r, q.request, q.concurrency, source));
   });
-  // What is collected offline streams nothing, whatever a tuning says of it.
+  // Results collected offline are not streamed, whatever a tuning says.
   if (!q.streams) {
     double& streamed = linear.slopes.back();
     linear.constant += streamed * kBetween[std::size(kBetween) - 1].get(at->replica.tuning);
@@ -243,7 +243,7 @@ LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
   return linear;
 }
 
-// The simulated test with no time of its own around the first token.
+// Simulates the test without the tuning's own time around the first token.
 LinearRow first_token(const machine::Models& bare, const ServedRow& row) {
   if (row.ttft <= 0) return {};
   const auto p = predict_benchmark(bare, row.query, load_of_test(row.query));
@@ -255,7 +255,7 @@ LinearRow first_token(const machine::Models& bare, const ServedRow& row) {
                      1.0 * workload::moe_layer_count(row.query.model)}};
 }
 
-// Models of one shape under several names and formats.
+// Returns one name for models of one shape under several names and formats.
 std::string family_of(std::string_view model) {
   const std::string name = lowered(model);
   if (name.find("deepseek") != std::string::npos) return "deepseek";
@@ -282,7 +282,8 @@ std::vector<ServedRow> offline_rows(const CsvTable& table, const ScoreInputs& in
   return rows;
 }
 
-// Tests with prefill and decode apart that name their replicas: none of those dumps guesses.
+// Returns tests with separate prefill and decode that name their replicas: none of those dumps uses
+// speculation.
 std::vector<ServedRow> rows_apart(const CsvTable& table, const ScoreInputs& inputs) {
   std::vector<ServedRow> rows;
   const ApartRows apart(table, inputs);

@@ -16,34 +16,35 @@ namespace {
 
 constexpr double kRequestsPerClient = 10;
 constexpr double kLeastLength = 0.8;
-// Output tokens of a client that are simulated.
+// Most output tokens per client that are simulated.
 constexpr double kMostOutputTokens = 12000;
-// SGLang's receive interval in these tests, on accelerators with 4-bit products; others leave it.
+// SGLang's receive interval in these tests, on accelerators with 4-bit products; others keep the
+// default.
 constexpr double kManyClients = 16;
 constexpr int kFewLooks = 10;
 constexpr int kManyLooks = 30;
-// TensorRT-LLM's tests of dense models: tokens of a step, and with prompts and outputs of 1,024 on
-// fewer than eight devices prompts wait up to 20 iterations for nine tenths of them. Attention
-// ranks wait up to 60 iterations until each has a prompt.
+// TensorRT-LLM's tests of dense models: tokens per step; and with prompts and outputs of 1,024 on
+// fewer than eight devices, prompts wait up to 20 iterations until nine tenths of the tokens are
+// there. Attention ranks wait up to 60 iterations until each has a prompt.
 constexpr double kDenseTokens = 16384;
 constexpr double kGatheredLength = 1024;
 constexpr int kGatheredDevices = 8;
 constexpr traffic::Gathering kGatheredTokens{.iterations = 20, .tokens = 0.9 * kDenseTokens};
 constexpr int kBalanced = 60;
-// Its tests of DeepSeek in 8 bits on Blackwell, prompts and outputs of 1,024 and 64 clients or
-// more: up to 40 iterations for four fifths of a step.
+// Its tests of DeepSeek in 8 bits on Blackwell, with prompts and outputs of 1,024 and 64 clients or
+// more: prompts wait up to 40 iterations for four fifths of a step.
 constexpr double kGatheredClients = 64;
 constexpr traffic::Gathering kGatheredExperts{.iterations = 40, .tokens = 0.8 * 8192};
 constexpr double kExpertTokens = 8192;
-// Guesses a step of those tests' scripts: three; SGLang's two for DeepSeek; TensorRT-LLM's one
-// where each rank attends by itself.
+// Guesses per step in those tests' scripts: three; SGLang's two for DeepSeek; TensorRT-LLM's one if
+// each rank has its own attention.
 constexpr int kFewGuesses = 2;
 constexpr int kMtpGuesses = 3;
 constexpr int kGuessesByRank = 1;
-// Tokens that come out of a step by its guesses: 1.79, 2.27 and 2.49 of DeepSeek's own module
-// (published acceptance lengths), less what a guess costs, a layer and a half of 61.
+// Tokens per step with 1, 2 and 3 guesses: 1.79, 2.27 and 2.49 for DeepSeek's own module (published
+// acceptance lengths), less the cost of a guess, a layer and a half of 61.
 constexpr double kAccepted[] = {1, 1.75, 2.16, 2.3};
-// The columns that rows of one test must agree in.
+// The columns in which rows of one test must agree.
 constexpr const char* kLayout[] = {"prefill_num_workers", "decode_num_workers",
                                    "decode_tp_size",      "decode_attention_dp_size",
                                    "decode_moe_ep_size",  "mtp"};
@@ -78,12 +79,12 @@ serving::ServingSplit split_of(const CsvTable& t, const CsvRow& row,
                           .attention_dp = field("attention_dp_size"),
                           .moe_tp = 0,
                           .ep = model.is_moe() ? field("moe_ep_size") : 1};
-  // Engines name the size of the group twice where every rank attends by itself.
+  // Engines give the size of the group twice if every rank has its own attention.
   if (s.attention_dp > 1 && s.tp == s.attention_dp) s.tp = 1;
   return s;
 }
 
-// What a row's source says under a name: "a=1; b=2".
+// Returns what a row's source says under a name: "a=1; b=2".
 std::string_view named_in(std::string_view source, std::string_view name) {
   const auto at = source.find(name);
   if (at == std::string_view::npos) return {};
@@ -91,7 +92,7 @@ std::string_view named_in(std::string_view source, std::string_view name) {
   return rest.substr(0, rest.find(';'));
 }
 
-// The number of clients: the source names it; batch_size is that of one rank in some rows.
+// Returns the number of clients: the source names it; in some rows, batch_size is that of one rank.
 std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
   const std::string_view named =
       named_in(t.text(row, "silicon_data_source"), "silicon_concurrency=");
@@ -163,7 +164,8 @@ std::expected<jobs::ServingQuery, std::string> read_serving_row(const CsvTable& 
   const auto input = t.number(row, "isl");
   const auto output = t.number(row, "osl");
   const auto clients = clients_of(t, row);
-  if (!input || !output || !clients) return std::unexpected("no lengths or concurrency");
+  if (!input || !output || !clients)
+    return std::unexpected("the row gives no lengths or concurrency");
   q.request = {.input = *input, .output = *output, .requests_per_client = kRequestsPerClient};
   q.concurrency = *clients;
   q.limits = limits_of_test(q);
@@ -242,7 +244,7 @@ std::string ApartRows::key_of(const CsvRow& row) const {
     const auto of = [&](const char* name) { return table_.number(row, role + name).value_or(1); };
     return std::max(of("tp_size"), of("attention_dp_size"));
   };
-  // DeepSeek's models of one shape go by several names in these dumps.
+  // In these dumps, DeepSeek's models of one shape have several names.
   const std::string_view model = table_.text(row, "model_path");
   return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", table_.text(row, "system"),
                      table_.text(row, "backend"), table_.text(row, "precision"),
@@ -258,10 +260,11 @@ std::string ApartRows::series_of(const CsvRow& row) const {
                      model.find("DeepSeek") == std::string_view::npos ? model : "DeepSeek");
 }
 
-// Dumps that name replicas have no tests with guesses, and half of TensorRT-LLM's guess: where such
-// a dump has tests of the row's day, accelerator and format, and none with its clients and devices,
-// the row is more likely one of those that the dump leaves out, if its model has a layer to guess
-// with. Of two rows that are equal in all they say, one guesses, and no rule tells which.
+// Returns true if a row is taken to be a test with guesses. Dumps that name replicas have no tests
+// with guesses, except half of TensorRT-LLM's. If such a dump has tests of the row's day,
+// accelerator and format, but none with its clients and devices, the row is probably one that the
+// dump leaves out, if its model has a layer to guess with. Of two rows that are equal in everything
+// they say, one uses guesses, and no rule tells which.
 bool ApartRows::is_guessed(const CsvRow& row) const {
   const std::string key = key_of(row);
   return table_.text(row, "backend") == "trtllm" && !published_.contains(key) &&
@@ -301,7 +304,7 @@ const std::vector<TestSetting>& ApartRows::settings_of(const CsvRow& row) const 
 
 namespace {
 
-// All of them decode in the same way.
+// Returns true if all settings decode in the same way.
 bool is_one(const std::vector<TestSetting>& settings) {
   return !settings.empty() && std::ranges::all_of(settings, [&](const TestSetting& s) {
     return s.decode == settings.front().decode && s.guesses == settings.front().guesses &&
@@ -309,7 +312,7 @@ bool is_one(const std::vector<TestSetting>& settings) {
   });
 }
 
-// Of a layout that is published; dumps that name replicas have no tests with guesses.
+// Returns the batch of a published layout; dumps that name replicas have no tests with guesses.
 double batch_of(const std::vector<TestSetting>& settings, double decode_replicas) {
   for (const TestSetting& s : settings) {
     if (s.guesses == 0 && s.decode.replicas == decode_replicas) return s.decode_batch;
@@ -326,7 +329,7 @@ void take_setting(const TestSetting& setting, jobs::DisaggregatedQuery& query) {
   query.decode_replicas = setting.decode.replicas;
 }
 
-// Lengths of a test's requests in the mean.
+// Shortens the lengths to the mean of a test's requests.
 void shorten(jobs::DisaggregatedQuery& query) {
   for (jobs::ServingQuery* q : {&query.prefill, &query.decode}) {
     q->request.input *= kServedMeanLength;

@@ -1,15 +1,14 @@
 // Rows of measured serving in the columns of published closed-loop tests, as queries: what `orrery
 // score serving` predicts and `orrery calibrate` fits to.
 //
-// The benchmark behind these rows sends ten prompts for each concurrent client; lengths are uniform
-// in [0.8 L, L], so that their means are 0.9 L. Settings that the rows do not name (token budgets,
-// formats of the cache) are those of the tests. Rows whose prefill and decode are apart name the
-// layout of each, and the number of replicas only in newer dumps: where another row of the table
-// has the same accelerators, engine, format, lengths, clients and devices of each role, and all
-// such rows agree, its layout is taken; that of the settings of published tests (serving_tests.h)
-// where only one fits, or where no row has it; else as many replicas as most tests have. Those
-// settings also say how many requests a decode replica takes at once: others wait for a place, and
-// their wait is in the first token.
+// The benchmark behind these rows sends ten prompts per concurrent client; lengths are uniform in
+// [0.8 L, L], with means of 0.9 L. Settings that the rows do not name (token budgets, formats of
+// the cache) are those of the tests. Rows with separate prefill and decode name the layout of each,
+// and the number of replicas only in newer dumps. If other rows of the table have the same
+// accelerators, engine, format, lengths, clients and devices of each role, and all of them agree,
+// their layout is used; else that of the settings of published tests (serving_tests.h), if only one
+// fits; else as many replicas as most tests have. Those settings also say how many requests a
+// decode replica takes at once: the others wait, and their wait is part of the time to first token.
 #pragma once
 
 #include <map>
@@ -26,35 +25,35 @@ namespace orrery::score {
 
 inline constexpr double kServedMeanLength = 0.9;
 
-// The load of a row's test: rows of long outputs are cut to fewer waves of requests, and SGLang
-// looked for requests every 10 iterations below 16 clients, else every 30.
+// Returns the load of a row's test: rows with long outputs are cut to fewer waves of requests;
+// SGLang looked for requests every 10 iterations below 16 clients, else every 30.
 jobs::BenchmarkLoad load_of_test(const jobs::ServingQuery& query);
 
-// How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
+// Returns the engines' budgets in those tests: SGLang's chunks, TensorRT-LLM's token limit.
 engines::EngineLimits limits_of_test(const jobs::ServingQuery& query);
 
-// Guesses a step, and what comes out of them.
+// Sets the guesses per step and the tokens that result.
 void set_guesses(jobs::ServingQuery& query, int guesses);
 
-// Of a row with one kind of replica ("") or of one role of it ("prefill_", "decode_").
+// Reads a row with one kind of replica ("") or one role of it ("prefill_", "decode_").
 std::expected<jobs::ServingQuery, std::string> read_serving_row(const CsvTable& table,
                                                                 const CsvRow& row,
                                                                 const ScoreInputs& inputs,
                                                                 const std::string& role);
 
-// Where a row's replicas are known from: itself, another row of the same test, the settings of the
-// only test that fits, or not at all.
+// The source of a row's number of replicas: the row, another row of the same test, the settings of
+// the only test that fits, or none.
 enum class ReplicasFrom { row, same_test, settings, usual };
 
 struct ServedApart {
   jobs::DisaggregatedQuery query;
   ReplicasFrom from = ReplicasFrom::row;
-  bool guessed = false;  // taken to be a test with guesses, which the row does not say
+  bool guessed = false;  // taken to be a test with guesses, although the row does not say so
 };
 
 class ApartRows {
  public:
-  // With the settings of the tests where they are handed in.
+  // Uses the settings of the tests if they are given.
   ApartRows(const CsvTable& table, const ScoreInputs& inputs);
   std::expected<ServedApart, std::string> read(const CsvRow& row, const ScoreInputs& inputs) const;
 
@@ -73,9 +72,9 @@ class ApartRows {
   const CsvTable& table_;
   std::map<std::string, Published> published_;
   std::set<std::string> published_series_;
-  std::map<std::string, int> equal_;  // rows that no column tells apart
+  std::map<std::string, int> equal_;  // rows that no column distinguishes
   std::map<const CsvRow*, std::vector<TestSetting>> settings_;
-  std::set<const CsvRow*> going_on_;  // whose sweep has a row with twice the clients
+  std::set<const CsvRow*> going_on_;  // rows whose sweep has a row with twice the clients
 };
 
 }  // namespace orrery::score

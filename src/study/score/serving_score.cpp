@@ -13,9 +13,9 @@
 namespace orrery::score {
 namespace {
 
-// How far tokens may be off where the replicas of prefill and decode are not published: four fifths
-// of such rows lie within. Guesses that no row tells of make tokens come sooner, seldom anything
-// makes them come later.
+// How far TPOT may be off if the number of prefill and decode replicas is not published: four
+// fifths of such rows are within. Undeclared guesses make tokens come sooner; hardly anything makes
+// them come later.
 constexpr double kGuessedUnseen = 1.9;
 constexpr double kFewerReplicas = 1.3;
 constexpr double kUnseenQueueBelow = 5;
@@ -70,7 +70,7 @@ std::expected<Scored, std::string> score_apart(const ApartRows& rows, const CsvR
   if (!p) return std::unexpected(p.error().front().what);
   Scored scored{read->query.decode, p->tpot_s, p->ttft_s, read->from};
   if (read->from != ReplicasFrom::usual) return scored;
-  // Who is taken to guess may not have.
+  // A row that is taken to use guesses may not have used them.
   const double sooner = read->guessed ? kFewerReplicas : kGuessedUnseen;
   const double later = read->guessed ? kGuessedUnseen : kFewerReplicas;
   scored.tpot_s.low = scored.tpot_s.value / sooner;
@@ -80,7 +80,7 @@ std::expected<Scored, std::string> score_apart(const ApartRows& rows, const CsvR
   return scored;
 }
 
-// Both times of each row.
+// Returns both times of each row.
 std::string predictions_of(const Score& score) {
   std::string out = "id,predicted,low,high,basis,ttft_ms,ttft_low_ms,ttft_high_ms\n";
   for (std::size_t i = 0; i < score.series[0].rows.size(); ++i) {

@@ -61,8 +61,8 @@ void add_once(std::vector<TestSetting>& settings, const TestSetting& s) {
   if (std::ranges::find(settings, s) == settings.end()) settings.push_back(s);
 }
 
-// Those of the row's day where there are any; a layout that is known to have been tried with other
-// clients where none was with the row's.
+// Returns the settings of the row's day, if there are any; if a layout was not tried with the row's
+// clients, its settings with other clients.
 std::vector<TestSetting> fitting(const CsvTable& tests, const TestAsk& ask) {
   std::vector<TestSetting> other_clients;
   std::vector<TestSetting> any;

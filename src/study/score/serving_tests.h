@@ -3,14 +3,15 @@
 // tokens a step guesses.
 //
 // A line names accelerator, engine, model, format, lengths, the numbers of clients that were tried,
-// the layout, and from when until when tests were set so. A row fits it where all that the row says
-// agrees: dumps of different dates give the devices of one replica, of all replicas of a role, or
-// of both roles together, and experts or devices of one where they say nothing. Where no test
-// of its layout had the row's clients, those with others fit. What rows say together counts too:
-//   run     rows of one moment come of one set of settings: the set that fits most of them
-//   sweep   neighbours in a table that differ in their clients alone come of one setting, where one
-//           fits them all
-// Several settings may still fit one row; what a test measured is never looked at.
+// the layout, and the period in which tests had these settings. A row fits a line if everything
+// that the row says agrees: dumps of different dates give the devices of one replica, of all
+// replicas of a role, or of both roles together, and experts or devices of one if they say nothing.
+// If no test of its layout had the row's clients, those with other clients fit. What rows say
+// together counts too:
+//   run     rows of one moment come from one set of settings: the set that fits most of them
+//   sweep   neighbours in a table that differ only in their clients come from one setting, if
+//           one fits them all
+// Several settings may still fit one row; measured values are never looked at.
 #pragma once
 
 #include <string>
@@ -23,9 +24,9 @@ namespace orrery::score {
 
 struct TestRole {
   double replicas = 1;
-  int devices = 1;  // of a replica
+  int devices = 1;  // per replica
   int ep = 1;
-  bool by_rank = false;  // each device attends by itself
+  bool by_rank = false;  // each device has its own attention
 
   bool operator==(const TestRole&) const = default;
 };
@@ -34,7 +35,7 @@ struct TestSetting {
   TestRole prefill;
   TestRole decode;
   int guesses = 0;
-  double decode_batch = 0;  // requests that an attention rank decodes at once; 0: not named
+  double decode_batch = 0;  // requests that an attention rank decodes at once; 0: not given
   std::string set;          // tests that are run together
 
   bool operator==(const TestSetting&) const = default;
@@ -51,11 +52,11 @@ struct TestAsk {
   int prefill_devices = 1, prefill_ep = 1, decode_devices = 1;
 };
 
-// Sweeps of a table's rows, in their order: one after the last of each.
+// Returns where the sweeps of a table's rows end, in order: one after the last row of each.
 std::vector<std::size_t> ends_of_sweeps(const std::vector<TestAsk>& asks);
 
-// For each row of a table, in its order: the settings that fit, each once, those without guesses
-// first.
+// Returns for each row of a table, in order, the settings that fit, each once, those without
+// guesses first.
 std::vector<std::vector<TestSetting>> settings_for(const CsvTable& tests,
                                                    const std::vector<TestAsk>& asks);
 

@@ -16,11 +16,11 @@ namespace {
 constexpr int kHostDevices = 8;
 constexpr int kSmallestGroup = 4;
 constexpr double kUsualDecodes = 4;
-// Guesses a step of TensorRT-LLM's tests, by the requests of an attention rank.
+// Guesses per step in TensorRT-LLM's tests, by the requests of an attention rank.
 constexpr double kCrowdedRank = 64;
 constexpr int kCrowdedGuesses = 1;
 constexpr int kGuesses = 3;
-// Prefill replicas that work longer than this share of the time hold decoding up.
+// Most load of prefill replicas at which they do not delay decoding.
 constexpr double kPrefillLoad = 0.9;
 constexpr double kMostPrefill = 24;
 
@@ -41,7 +41,8 @@ bool holds(const machine::Models& models, jobs::ServingQuery q, const Group& g) 
   return replica_of(models, q).has_value();
 }
 
-// As many prefill replicas as keep decode replicas busy, at least those that the query has.
+// Adds as many prefill replicas as keep the decode replicas busy, at least those that the query
+// has.
 void add_prefill(const machine::Models& models, jobs::DisaggregatedQuery& query) {
   while (query.prefill_replicas < kMostPrefill) {
     const auto p = predict_disaggregated(models, query);
@@ -50,8 +51,8 @@ void add_prefill(const machine::Models& models, jobs::DisaggregatedQuery& query)
   }
 }
 
-// Ways to use the same devices for decoding: one group whose devices attend by themselves, and
-// hosts of them that do not.
+// Returns the ways to use the same devices for decoding: one group whose devices have their own
+// attention, and hosts whose devices share it.
 std::vector<jobs::DisaggregatedQuery> ways_to_decode(const jobs::DisaggregatedQuery& query,
                                                      int devices) {
   jobs::DisaggregatedQuery wide = query;
@@ -64,7 +65,8 @@ std::vector<jobs::DisaggregatedQuery> ways_to_decode(const jobs::DisaggregatedQu
   return {wide, hosts};
 }
 
-// Testers show the best of the ways to use the same devices: that which answers the most requests.
+// Chooses the split that answers the most requests, since testers publish the best way to use the
+// same devices.
 bool split_together(const machine::Models& models, int devices, jobs::DisaggregatedQuery& query) {
   std::optional<jobs::DisaggregatedQuery> best;
   double most = 0;

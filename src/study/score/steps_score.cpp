@@ -29,7 +29,7 @@ std::expected<StepRow, std::string> read_step(const CsvTable& t, const CsvRow& r
   const std::string_view phase = t.text(row, "phase");
   const auto batch = t.number(row, "batch");
   const auto tokens = t.number(row, "tokens_or_context");
-  if (!batch || !tokens) return std::unexpected("no batch or no tokens");
+  if (!batch || !tokens) return std::unexpected("the row gives no batch or no tokens");
   if (phase != "prefill" && phase != "decode") return std::unexpected("unknown phase");
   const auto model = shape_named(std::string(t.text(row, "model")), inputs);
   if (!model) return std::unexpected("unknown model");

@@ -1,6 +1,6 @@
 // `orrery score steps`: prefill and decode iterations measured on one device, by kernel sums under
 // the power limit. Columns: id, model, phase (prefill, decode), batch, tokens_or_context, seconds,
-// watts; `gpu` where it is not an H200. Model "8b" is the Llama 3 8B shape.
+// watts; `gpu` if it is not an H200. Model "8b" is the Llama 3 8B shape.
 #pragma once
 
 #include "study/score/score.h"

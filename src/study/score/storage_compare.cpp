@@ -13,14 +13,14 @@
 namespace orrery::score {
 namespace {
 
-// Halves of planned intervals, as fractions. Rates carry the tier's own. Creations and latencies
-// are defaults by kind of tier where the design is silent; decode times come from one contended
-// core.
+// Half-widths of planned intervals, as fractions. Rates have the tier's own. Creations and
+// latencies are defaults by kind of tier if the design gives none; decode times come from one
+// contended core.
 constexpr double kErrorAssumed = 0.5;
 constexpr double kErrorGiven = 0.2;
 constexpr double kErrorDecode = 0.3;
 
-// Shares that tell walls apart.
+// Thresholds that distinguish the causes.
 constexpr double kCoreFull = 0.9;
 constexpr double kNetworkFull = 0.8;
 constexpr double kFlushing = 0.25;
@@ -34,7 +34,7 @@ struct Planned {
   bool lower_is_better = false;
 };
 
-// The tier as one client has it.
+// The tier as one client sees it.
 struct ClientView {
   const machine::Tier& tier;
   BytesPerSecond network;  // zero: none is declared, or the tier is in the node
@@ -101,7 +101,7 @@ void plan_requests(const ClientView& c, std::vector<Planned>& all) {
   iops("random_write", "random writes of 4 KiB", t.device->random_write_iops);
 }
 
-// Of the design's own image data set where it has one, else of the published kind.
+// Uses the design's own image data set if it has one, else the published kind.
 void plan_decode(const review::Review& review, std::vector<Planned>& all) {
   const storage::DatasetKind* image = find_dataset_kind(review.models().dataset_kinds, "image");
   if (image == nullptr) return;
@@ -114,7 +114,7 @@ void plan_decode(const review::Review& review, std::vector<Planned>& all) {
     source = "the design";
   }
   if (decode <= Seconds(0)) return;
-  all.push_back({"decode_core", "JPEGs a core", figures::Unit::per_second,
+  all.push_back({"decode_core", "JPEGs per core", figures::Unit::per_second,
                  within(1 / decode.base(), kErrorDecode, kErrorDecode, Basis::measured, source)});
 }
 
@@ -155,7 +155,7 @@ Reason transfer_reason(const StorageComparison& c, const StorageProbe& probe,
     return {StorageWall::iops, fmt::format("{} streams give {} times one: more streams give more",
                                            probe.streams, probe.streams)};
   }
-  return {StorageWall::device_bandwidth, "nothing before the device is full"};
+  return {StorageWall::device_bandwidth, "no other limit shows before the device is full"};
 }
 
 Reason small_file_reason(const StorageProbe& probe) {
@@ -163,7 +163,7 @@ Reason small_file_reason(const StorageProbe& probe) {
   const double shard = value_or_zero(probe, "shard_read");
   if (shard > 1.5 * small) {
     return {StorageWall::metadata,
-            fmt::format("the same bytes as shards come {:.1f} times as fast", shard / small)};
+            fmt::format("the same bytes in shards are {:.1f} times as fast", shard / small)};
   }
   return {StorageWall::device_bandwidth, "shards of the same bytes are no faster"};
 }
@@ -175,21 +175,23 @@ Reason checkpoint_reason(const StorageComparison& c, const StorageProbe& probe,
   const double write = value_or_zero(probe, "sequential_write");
   if (stall > 0 && safe - stall > kFlushing * safe && c.measured.value < kCopying * write) {
     return {StorageWall::fsync,
-            fmt::format("{:.0f} % of the time to safe is flushing", 100 * (safe - stall) / safe)};
+            fmt::format("{:.0f} % of the time until the save is safe goes to flushing",
+                        100 * (safe - stall) / safe)};
   }
   if (stall > 0 && c.measured.value < kCopying * write) {
     return {StorageWall::host_cpu,
-            fmt::format("the device takes {} when the page cache is left out",
+            fmt::format("the device takes {} when the page cache is bypassed",
                         brief(BytesPerSecond(write)))};
   }
   return transfer_reason(c, probe, client);
 }
 
 Reason reason_of(const StorageComparison& c, const StorageProbe& probe, const ClientView& client) {
-  if (c.id == "creates") return {StorageWall::metadata, "names are made too slowly"};
-  if (c.id == "decode_core") return {StorageWall::loader_cpu, "a core decodes fewer"};
+  if (c.id == "creates") return {StorageWall::metadata, "names are created too slowly"};
+  if (c.id == "decode_core") return {StorageWall::loader_cpu, "a core decodes fewer of them"};
   if (c.id == "first_byte") return {StorageWall::iops, "a single request waits longer"};
-  if (c.id.starts_with("random_")) return {StorageWall::iops, "requests a second, not bytes, bind"};
+  if (c.id.starts_with("random_"))
+    return {StorageWall::iops, "requests per second are the limit, not bytes"};
   if (c.id == "small_file_read") return small_file_reason(probe);
   if (c.id == "checkpoint_rate") return checkpoint_reason(c, probe, client);
   return transfer_reason(c, probe, client);
@@ -210,7 +212,7 @@ Diagnostic no_tier(const review::Review& review, const std::string& name) {
   for (const machine::Tier& t : review.tiers()) known += (known.empty() ? "" : ", ") + t.label;
   return {.code = "probe.tier",
           .place = {},
-          .what = name.empty() ? "which tier of the design this is cannot be told"
+          .what = name.empty() ? "the tier of the design cannot be determined"
                                : fmt::format("the design has no tier \"{}\"", name),
           .why = "its tiers: " + known,
           .fix = "give --tier NAME"};
@@ -225,7 +227,7 @@ const char* to_text(StorageWall wall) {
     case StorageWall::device_bandwidth:
       return "device bandwidth";
     case StorageWall::iops:
-      return "requests a second";
+      return "requests per second";
     case StorageWall::metadata:
       return "metadata";
     case StorageWall::loader_cpu:

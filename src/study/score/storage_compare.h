@@ -1,10 +1,11 @@
-// A probe of storage beside the plan: is it as fast as it should be, and if not, which wall binds?
+// Compares a probe of storage with the plan: is it as fast as it should be, and if not, what limits
+// it?
 //
 // Planned for one client: a shared tier gives it min(tier, its storage network); the drives of a
-// node give it all they have. Objects come by loader.h's fetch rate. A figure holds when the
-// interval of the repeats reaches the plan's own. One that does not is explained by the others of
-// the same probe: flushing that takes the time, files that cost more than their bytes, a network
-// that is full, a core that is.
+// node give it all they have. Objects arrive at loader.h's fetch rate. A figure is as planned if
+// the interval of the repeats overlaps the plan's own. One that is not is explained by the others
+// of the same probe: flushing that takes the time, files that cost more than their bytes, a network
+// that is full, a core that is busy.
 #pragma once
 
 #include <string>
@@ -40,22 +41,22 @@ struct StorageComparison {
   MeasuredFigure measured;
   Estimate planned;
   Standing standing = Standing::as_planned;
-  StorageWall wall = StorageWall::none;  // of a slower one
+  StorageWall wall = StorageWall::none;  // what limits it, if it is slower
   std::string why;
 };
 
 struct StorageStanding {
   std::string tier;
   std::vector<StorageComparison> figures;
-  bool as_planned() const;  // none slower
+  bool as_planned() const;  // true if none is slower
 };
 
-// `tier` empty: the drives of the nodes for a folder, the first object store for a bucket.
+// If `tier` is empty: the drives of the nodes for a folder, the first object store for a bucket.
 Result<StorageStanding> compare_storage(const StorageProbe& probe, const review::Review& review,
                                         const std::string& tier);
 
 std::string standing_text(const StorageStanding& standing);
-// As a member of an open JSON object: "plan": {...}.
+// Writes the comparison as a member of an open JSON object: "plan": {...}.
 void standing_json(const StorageStanding& standing, JsonWriter& json);
 
 }  // namespace orrery::score

@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A report has some kilobytes and four levels. nlohmann-json overflows the stack on deep nesting.
+// Largest and deepest report: it has some kilobytes and four levels, and nlohmann-json overflows
+// the stack on deep nesting.
 constexpr std::size_t kReportBytesMax = std::size_t{1} << 20;
 constexpr int kReportDepthMax = 8;
 constexpr double kErrorLeast = 0.05;
@@ -39,7 +40,7 @@ int depth_of(std::string_view text) {
   return deepest;
 }
 
-// "value_bytes_per_s": the key ends in the unit of the figure.
+// "value_bytes_per_s": returns the value whose key ends in the unit of the figure.
 std::optional<double> with_unit(const Json& figure, std::string_view name) {
   for (const std::string_view unit : kUnits) {
     const auto at = figure.find(fmt::format("{}_{}", name, unit));
@@ -101,13 +102,13 @@ bool looks_like_storage_probe(std::string_view text) { return trimmed(text).star
 
 Result<StorageProbe> read_storage_probe(std::string_view text, const std::string& file) {
   if (text.size() > kReportBytesMax || depth_of(text) > kReportDepthMax) {
-    return fail(bad_report(file, "this is too large or too deep for a probe's report"));
+    return fail(bad_report(file, "this is too large or too deeply nested for a probe's report"));
   }
   const Json json = Json::parse(text, nullptr, false);
   const bool known = json.is_object() && json.value("kind", Json()) == "storage-probe" &&
                      json.value("schema_version", Json()) == 1;
   if (!known || !json.contains("figures") || !json["figures"].is_array()) {
-    return fail(bad_report(file, "this is no report of a storage probe"));
+    return fail(bad_report(file, "this is not a report of a storage probe"));
   }
   StorageProbe probe;
   const auto text_of = [](const Json& from, const char* key) {
@@ -141,8 +142,8 @@ Result<machine::TierMeasurement> tier_measurement(const StorageProbe& probe,
   };
   if (local || options.whole_tier) {
     take("sequential_read", m.read, true);
-    // What is saved is written anew and made safe; blocks written over a file that is there are
-    // several times as fast where the page cache, new extents or a flush cost anything.
+    // A save writes new files and makes them safe; overwriting blocks of an existing file is
+    // several times as fast if the page cache, new extents or a flush cost anything.
     const bool saved = probe.figure("checkpoint_rate") != nullptr;
     take(saved ? "checkpoint_rate" : "sequential_write", m.write, true);
     take("creates", m.creates, false);
@@ -152,7 +153,7 @@ Result<machine::TierMeasurement> tier_measurement(const StorageProbe& probe,
   const bool any =
       std::ranges::any_of(kParameters, [&](const Parameter& p) { return p.get(m).has_value(); });
   if (any) return m;
-  return fail(bad_report(probe.target, "nothing in this report says anything of that tier"));
+  return fail(bad_report(probe.target, "nothing in this report applies to that tier"));
 }
 
 std::string tier_calibration_csv(const machine::TierMeasurement& m) {
@@ -175,8 +176,8 @@ std::string tier_calibration_text(const machine::TierMeasurement& m) {
   }
   if (!m.read && !m.write) {
     out +=
-        "  one client cannot show what a shared tier gives to all: its rates stay as planned "
-        "(--whole-tier says that it can)\n";
+        "  one client cannot show what a shared tier gives to all clients, so its planned rates "
+        "are kept (--whole-tier says that it can)\n";
   }
   return out;
 }

@@ -21,7 +21,7 @@ constexpr double kOverMarkHigh = 1.078;
 // Checkpoint write rates of one system vary by 6 to 12 % from run to run (the published standard
 // deviations); an 80 % interval of a single mean over few runs.
 constexpr double kCheckpointSpread = 0.10;
-// Those of reads by 40 to 88 %: an 80 % interval of a mean over ten runs.
+// Rates of reads vary by 40 to 88 %: an 80 % interval of a mean over ten runs.
 constexpr double kReadSpread = 0.25;
 
 constexpr std::string_view kWorkloadsFile = "calibration/mlperf_storage_workloads.csv";
@@ -94,7 +94,7 @@ struct CheckpointRow {
   std::optional<double> read_s;
 };
 
-// "10 data nodes + 30 ..." says 10.
+// "10 data nodes + 30 ..." gives 10.
 std::optional<double> data_nodes(std::string_view config) {
   const std::size_t end = config.find(" data nodes");
   if (end == std::string_view::npos) return std::nullopt;
@@ -119,7 +119,7 @@ CheckpointRow read_checkpoint_row(const CsvTable& table, const CsvRow& row) {
   return r;
 }
 
-// "llama3-70b" is the benchmark's own shape where the catalog has one, else the real model.
+// "llama3-70b" is the benchmark's own shape if the catalog has one, else the real model.
 const catalog::ModelShape* shape_of(const catalog::Catalog& catalog, std::string_view model) {
   constexpr std::string_view kFamily = "llama3-";
   if (!model.starts_with(kFamily)) return catalog.model(model);
@@ -128,7 +128,7 @@ const catalog::ModelShape* shape_of(const catalog::Catalog& catalog, std::string
   return benchmark != nullptr ? benchmark : catalog.model("llama-3-" + size);
 }
 
-// Rows of the same system that are not this one, with the time of one column.
+// Returns other rows of the same system, with the time of one column.
 std::vector<storage::ScaleOutRow> other_rows(const CheckpointRow& row,
                                              const std::vector<CheckpointRow>& published,
                                              std::optional<double> CheckpointRow::* time) {
@@ -144,7 +144,8 @@ std::vector<storage::ScaleOutRow> other_rows(const CheckpointRow& row,
   return rows;
 }
 
-// Two parameters, so at least three rows; and one of another number of servers than the others.
+// Two parameters are fitted, so at least three rows are needed, one of them with another number of
+// servers.
 void score_read_row(const CheckpointRow& row, const std::vector<CheckpointRow>& published,
                     Bytes size, std::vector<std::string> groups, Score& score) {
   const auto others = other_rows(row, published, &CheckpointRow::read_s);
@@ -164,7 +165,7 @@ void score_read_row(const CheckpointRow& row, const std::vector<CheckpointRow>& 
        .measured = measured,
        .counts = true,
        .groups = std::move(groups),
-       .note = fmt::format("bound by {}, from {} other rows of the system", to_text(rate.limit),
+       .note = fmt::format("limited by {}, from {} other rows of the system", to_text(rate.limit),
                            others.size())});
 }
 
@@ -172,7 +173,7 @@ void score_checkpoint_row(const CheckpointRow& row, const std::vector<Checkpoint
                           const catalog::Catalog& catalog, Score& score) {
   const catalog::ModelShape* shape = shape_of(catalog, row.model);
   if (shape == nullptr) {
-    score.skipped.push_back({row.id, "no such model in the catalog: " + row.model});
+    score.skipped.push_back({row.id, "the catalog has no model " + row.model});
     return;
   }
   const Bytes size =
@@ -192,8 +193,8 @@ void score_checkpoint_row(const CheckpointRow& row, const std::vector<Checkpoint
   const auto others = other_rows(row, published, &CheckpointRow::write_s);
   if (!row.servers || others.size() < 2) {
     score.skipped.push_back({row.id,
-                             "fewer than two other published rows of this system with "
-                             "their number of servers: nothing to predict its rate from"});
+                             "fewer than two other published rows of this system with this number "
+                             "of servers: its rate cannot be predicted"});
     return;
   }
   const storage::ScaleOutFit fit = fit_scale_out(others);

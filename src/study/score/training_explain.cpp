@@ -7,7 +7,7 @@
 namespace orrery::score {
 namespace {
 
-// A part is named as a possible cause when it alone would have to change by no more than this.
+// Most by which a part alone may have to change and still be named as a possible cause.
 constexpr double kMostPlausible = 3;
 
 std::string part_line(training::StepPhase phase, double seconds, double step, double difference) {
@@ -68,12 +68,13 @@ Result<std::string> explain_training_row(const CsvTable& table, const ScoreInput
   for (const CsvRow& row : table.rows()) {
     if (table.text(row, "id") != id) continue;
     const auto read = read_training_row(table, row, inputs);
-    if (!read) return refuse(fmt::format("row {} cannot be asked: {}", id, read.error()), "");
+    if (!read) return refuse(fmt::format("row {} cannot be predicted: {}", id, read.error()), "");
     const auto p = predict_training(inputs.models, read->query);
     if (!p) return std::unexpected(p.error());
     return explained(inputs.models, *read, *p);
   }
-  return refuse(fmt::format("no row has the id {}", id), "give one of the column `id`");
+  return refuse(fmt::format("there is no row with the id {}", id),
+                "give an id from the column `id`");
 }
 
 }  // namespace orrery::score

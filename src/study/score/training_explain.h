@@ -1,9 +1,9 @@
-// One row's miss, taken apart: the parts of the predicted step beside the time that the row
+// Takes one row's error apart: the parts of the predicted step compared with the time that the row
 // implies.
 //
-// A measured step says one number, so which part is off cannot be read off it. What can be said is
-// how much longer or shorter each part alone would have to be to explain the whole difference: a
-// part that would have to be negative, or ten times as long, is not the one.
+// A measured step is a single number, so it does not show which part is wrong. But it shows how
+// much longer or shorter each part alone would have to be to explain the whole difference: a part
+// that would have to be negative, or ten times as long, is not the cause.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace orrery::score {
 namespace {
 
-// A row with all that does not move during a fit.
+// A row with everything that does not change during a fit.
 struct FitRow {
   TrainingRow row;
   training::TrainingJob job;
@@ -62,8 +62,9 @@ struct Fitter {
   const FitOptions& options;
   machine::Models& models;
   std::vector<double*> fields;
-  std::vector<double> misses;              // ln(predicted / measured) of each row
-  std::vector<std::vector<Slope>> slopes;  // of each row; parameters that do not touch it stay out
+  std::vector<double> misses;  // ln(predicted / measured) of each row
+  // of each row; parameters that do not affect it are left out
+  std::vector<std::vector<Slope>> slopes;
   training::StepScratch scratch;
   int evaluations = 0;
 
@@ -77,7 +78,7 @@ struct Fitter {
     const double tokens = q.sequence * q.batch / q.gpus / e.seconds;
     return math::log(tokens / *r.row.tokens_per_s_per_gpu);
   }
-  double distance(std::size_t p) const {  // from the prior, in its widths
+  double distance(std::size_t p) const {  // from the prior, in units of its width
     return math::log(*fields[p] / parameters[p].prior) / parameters[p].width;
   }
   double loss() const {
@@ -91,8 +92,8 @@ struct Fitter {
   void measure() {
     for (std::size_t i = 0; i < rows.size(); ++i) misses[i] = miss(rows[i]);
   }
-  // Slopes that were zero are looked at again only when `all`: most parameters of a family do not
-  // move most of its rows, and stay so.
+  // Computes the slopes; those that were zero are computed again only if `all` is true, since most
+  // parameters of a family do not affect most of its rows.
   void differentiate(bool all) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (Slope& s : slopes[i]) {
@@ -108,7 +109,7 @@ struct Fitter {
   double hold(std::size_t p) const {  // what the prior adds to the diagonal
     return 2 * options.knee / (parameters[p].width * parameters[p].width);
   }
-  // The normal equations; b is left alone where it is empty.
+  // Returns the normal equations; an empty b is left unchanged.
   std::vector<double> normal(double damping, std::vector<double>& b) const {
     const std::size_t n = fields.size();
     std::vector<double> a(n * n);
@@ -126,14 +127,14 @@ struct Fitter {
     }
     return a;
   }
-  // The step of Gauss and Newton with Marquardt's damping; empty where it cannot be solved.
+  // Returns the Gauss-Newton step with Marquardt's damping; empty if it cannot be solved.
   std::vector<double> step(double damping) const {
     std::vector<double> b(fields.size());
     std::vector<double> a = normal(damping, b);
     return solve(a, b) ? b : std::vector<double>{};
   }
-  // 1 - (variance after the rows / variance of the prior).
-  std::vector<double> told() const {
+  // Returns 1 - (variance after the rows / variance of the prior).
+  std::vector<double> decided() const {
     std::vector<double> none;
     const std::vector<double> a = normal(0, none);
     std::vector<double> all(fields.size());
@@ -154,7 +155,8 @@ struct Fitter {
     }
     measure();
   }
-  // One round: slopes, then the least damping whose step lowers the loss. False: none does.
+  // Runs one round: slopes, then the least damping whose step lowers the loss. Returns false if
+  // none does.
   bool round(int number, double& damping) {
     differentiate(number % 3 == 0);
     const double start = loss();
@@ -237,7 +239,7 @@ FitReport fit_training(const std::vector<TrainingRow>& rows,
   for (int i = 0; again && i < options.rounds; ++i) again = fitter.round(i, damping) || i < 3;
   report.loss_after = fitter.loss() / count;
   report.evaluations = fitter.evaluations;
-  if (options.with_told) report.told = fitter.told();
+  if (options.with_decided) report.decided = fitter.decided();
   return report;
 }
 

@@ -213,7 +213,7 @@ TEST(TrainingFit, the_loss_has_row_and_prior_terms) {
   EXPECT_NEAR(r.loss_before, loss, 1e-9);
   EXPECT_NEAR(r.loss_after, loss, 1e-9);
   EXPECT_EQ(r.evaluations, 2);
-  EXPECT_TRUE(r.told.empty());
+  EXPECT_TRUE(r.decided.empty());
   EXPECT_EQ(*fitted_field(models.training, p), before);
 }
 
@@ -303,12 +303,12 @@ TEST(TrainingFit, information_is_the_narrowing_by_rows) {
   }
   const double value = *fitted_field(models.training, p);
   const double hold = 2 * kKnee / 0.0025;
-  const FitReport r = fit_training(rows, {p, other}, {.rounds = 1, .with_told = true}, models);
-  ASSERT_EQ(r.told.size(), 2U);
-  EXPECT_NEAR(r.told[0], 1 - hold / (a + hold), 1e-6);
-  EXPECT_GT(r.told[0], 0.1);
-  EXPECT_LT(r.told[0], 0.9);
-  EXPECT_EQ(r.told[1], 0);
+  const FitReport r = fit_training(rows, {p, other}, {.rounds = 1, .with_decided = true}, models);
+  ASSERT_EQ(r.decided.size(), 2U);
+  EXPECT_NEAR(r.decided[0], 1 - hold / (a + hold), 1e-6);
+  EXPECT_GT(r.decided[0], 0.1);
+  EXPECT_LT(r.decided[0], 0.9);
+  EXPECT_EQ(r.decided[1], 0);
   EXPECT_DOUBLE_EQ(*fitted_field(models.training, p), value);
 }
 

@@ -15,13 +15,14 @@
 namespace orrery::score {
 namespace {
 
-// Rows that were left out may happen to lie inside anyway; the unknown is still no closer.
+// Least width for something unseen: left-out rows may happen to be inside anyway, but the unknown
+// is no better known.
 constexpr double kLeastUnseen = 0.02;
 
 constexpr std::string_view kIntervalFile = "calibration/training_intervals.csv";
 
-// The fold that a row belongs to; empty: none. A source goes by its first word, a repository or an
-// author, so that sections of one page are one source.
+// Returns the fold of a row; empty: none. A source is identified by its first word, a repository or
+// an author, so that sections of one page are one source.
 std::string fold_of(const CsvTable& table, const CsvRow& row, LeaveOut by) {
   switch (by) {
     case LeaveOut::source: {
@@ -82,7 +83,7 @@ Result<Folds> fit_folds(const std::vector<FoldedRow>& rows, const ScoreInputs& i
 struct Missed {
   bool experts = false;
   double miss = 0;   // |ln(predicted / measured)|
-  double width = 0;  // of its interval as things stand, in the same measure
+  double width = 0;  // of its present interval, in the same measure
   double weight = 1;
   std::vector<training::Unseen> unseen;
 };
@@ -104,15 +105,15 @@ Result<std::vector<Missed>> left_out_misses(const CsvTable& table, const ScoreIn
     all.push_back({.experts = r.row.query.model.is_moe(),
                    .miss = std::abs(math::log(e.value / *r.row.tokens_per_s_per_gpu)),
                    .width = math::log(e.high / e.value),
-                   // The next source is one more source, not two hundred more rows of one.
+                   // A new source is one more source, not two hundred more rows.
                    .weight = by == LeaveOut::source ? 1 / std::sqrt(count[r.fold]) : 1,
                    .unseen = unseen_in(at->second, r.row.query)});
   }
   return all;
 }
 
-// The half-width that `of` must add so that the interval's share of the rows that lack it lies
-// inside, given all the other widths.
+// Returns the half-width that `of` must add so that the interval's share of the rows that lack it
+// is inside, given all other widths.
 double width_needed(const std::vector<Missed>& rows, const training::TrainingCalibration& c,
                     training::Unseen of, bool experts) {
   constexpr double kShare = 0.8;
@@ -206,10 +207,10 @@ Result<CalibrationFile> fitted_intervals(const CsvTable& table, const ScoreInput
   }
   std::string text = "unseen,class,width,source\n";
   for (const training::UnseenWidth& w : models.training.widths) {
-    const bool told = w.of != training::Unseen::layout;
+    const bool is_left_out = w.of != training::Unseen::layout;
     text += fmt::format("{},{},{:.3f},{}\n", word_of(w.of), w.experts ? "moe" : "dense", w.width,
-                        told ? "rows left out: 80 % lie inside"
-                             : "tuned rows whose layouts were left open: 80 % lie inside");
+                        is_left_out ? "rows left out: 80 % lie inside"
+                                    : "tuned rows whose layouts were left open: 80 % lie inside");
   }
   return CalibrationFile{std::string(kIntervalFile), std::move(text)};
 }

@@ -1,9 +1,9 @@
-// How training estimates do on what they have not seen: every row predicted by a fit that saw no
-// row of the same model, source, accelerator or release.
+// How training estimates do on data that they have not seen: every row is predicted by a fit
+// without rows of the same model, source, accelerator or release.
 //
-// The width that an unseen thing adds to an interval is read off these rows (a split conformal
+// The width that something unseen adds to an interval is taken from these rows (a split conformal
 // argument with whole groups as the splits): the half-width w with which 80 % of the left-out rows
-// of its class lie within sqrt(seen^2 + w^2).
+// of its class are within sqrt(seen^2 + w^2).
 #pragma once
 
 #include <functional>
@@ -24,17 +24,18 @@ inline constexpr Word<LeaveOut> kLeaveOutWords[] = {
 };
 constexpr WordTable<LeaveOut> words_of(LeaveOut) { return kLeaveOutWords; }
 
-// `progress` is told folds done and their number.
+// `progress` is called with the folds done and their number.
 using FoldProgress = std::function<void(int done, int all)>;
-// Rows whose release is not told are in no fold of releases, and left out of its score.
+// Rows without a release are in no fold of releases, and left out of its score.
 Result<Score> score_training_held_out(const CsvTable& table, const ScoreInputs& inputs, LeaveOut by,
                                       const FoldProgress& progress = {});
 
-// In sample and left out by model, source, accelerator and release: docs/accuracy.md's table.
+// Returns the results in sample and left out by model, source, accelerator and release:
+// docs/accuracy.md's table.
 Result<std::string> held_out_markdown(const CsvTable& table, const ScoreInputs& inputs,
                                       const FoldProgress& progress = {});
 
-// data/calibration/training_intervals.csv as these rows give it.
+// Returns data/calibration/training_intervals.csv as these rows give it.
 Result<CalibrationFile> fitted_intervals(const CsvTable& table, const ScoreInputs& inputs,
                                          const FoldProgress& progress = {});
 

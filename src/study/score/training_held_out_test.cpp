@@ -105,17 +105,17 @@ struct FoldsTold {
 };
 
 FoldsTold folds_by(const CsvTable& table, LeaveOut by) {
-  FoldsTold told;
+  FoldsTold decided;
   const auto score = score_training_held_out(table, few_inputs(), by, [&](int done, int all) {
-    EXPECT_EQ(done, told.folds++);
-    EXPECT_GE(all, told.folds);
+    EXPECT_EQ(done, decided.folds++);
+    EXPECT_GE(all, decided.folds);
   });
   EXPECT_TRUE(score) << to_text(score.error());
-  for (const ScoredRow& row : score->series[0].rows) told.ids.push_back(row.id);
-  return told;
+  for (const ScoredRow& row : score->series[0].rows) decided.ids.push_back(row.id);
+  return decided;
 }
 
-// A source goes by its first word; a row whose release is not told is in no fold of releases.
+// A source goes by its first word; a row whose release is not decided is in no fold of releases.
 TEST(TrainingHeldOut, folds_share_a_key) {
   const CsvTable table = four_rows();
   using testing::ElementsAre;
@@ -247,11 +247,11 @@ TEST(TrainingHeldOut, intervals_hold_80_percent_weighted_by_source) {
   for (int i = 1; i <= 4; ++i) sources.push_back(missed(i, {}));
   sources.push_back(missed(9, {{"source", "two"}, {"framework", "megatron-core"}}));
   const CsvTable both = table_of(sources);
-  const auto told = widths_in(fitted_intervals(both, few_inputs())->text);
+  const auto decided = widths_in(fitted_intervals(both, few_inputs())->text);
   machine::Models models = one_parameter();
   for (training::UnseenWidth& w : models.training.widths) {
     if (w.of != training::Unseen::framework && w.of != training::Unseen::layout && !w.experts) {
-      w.width = told.at(std::string(word_of(w.of)) + " dense");
+      w.width = decided.at(std::string(word_of(w.of)) + " dense");
     }
   }
   std::vector<TrainingRow> rows = rows_to_fit(both, few_inputs());
@@ -259,7 +259,7 @@ TEST(TrainingHeldOut, intervals_hold_80_percent_weighted_by_source) {
   rows.pop_back();
   const machine::Models without = refit_training(models, rows, *parameters);
   const double before = models.training.unseen_width(training::Unseen::framework, false);
-  EXPECT_NEAR(told.at("framework dense"), beyond(without, single, before), 0.01);
+  EXPECT_NEAR(decided.at("framework dense"), beyond(without, single, before), 0.01);
 }
 
 TEST(TrainingHeldOut, a_calibration_without_origin_is_refused) {

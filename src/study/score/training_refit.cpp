@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kSeenFile = "calibration/training_seen.csv";
 constexpr std::string_view kPriorFile = "calibration/training_priors.csv";
 
-// A calibration file and what its rows are of.
+// A calibration file and the subject of its rows.
 struct ParameterFile {
   std::string_view path;
   FitSubject subject;
@@ -31,7 +31,7 @@ constexpr ParameterFile kFiles[] = {
     {"calibration/training_accelerators.csv", FitSubject::accelerator, "accelerator", "value"},
     {"calibration/training_releases.csv", FitSubject::release, "framework", "factor"}};
 
-// As TrainingCalibration names it; a release goes by family and version.
+// Returns the id that TrainingCalibration uses; a release is identified by family and version.
 std::string id_in(const ParameterFile& file, const CsvTable& table, const CsvRow& row) {
   std::string id(table.text(row, file.id_column));
   if (file.subject == FitSubject::release) id += " " + std::string(table.text(row, "release"));
@@ -53,8 +53,9 @@ Place place_of(const CsvTable& table, const CsvRow& row) {
 Diagnostic no_origin(const CsvTable& table, const CsvRow& row) {
   return {.code = "calibration.origin",
           .place = place_of(table, row),
-          .what = "'" + std::string(table.text(row, "origin")) + "' is no origin of a parameter",
-          .why = "a fit must know which values it may move",
+          .what = "'" + std::string(table.text(row, "origin")) +
+                  "' is not a valid origin of a parameter",
+          .why = "a fit must know which values it may change",
           .fix = "write one of " + listed(word_list<ParameterOrigin>())};
 }
 
@@ -62,7 +63,7 @@ Diagnostic no_prior(const CsvTable& table, const CsvRow& row) {
   return {.code = "calibration.prior",
           .place = place_of(table, row),
           .what = "a fitted parameter has no prior",
-          .why = "a fit holds every parameter at one unless rows ask otherwise",
+          .why = "a fit keeps every parameter at its prior unless rows support another value",
           .fix = "add it to data/calibration/training_priors.csv"};
 }
 
@@ -77,7 +78,7 @@ const CsvRow* prior_row(const CsvTable& priors, const ParameterFile& file, std::
   return nullptr;
 }
 
-// With a prior of its own, where something is known of it alone, or with that of all.
+// Adds the parameter's own prior, if something is known of it alone, or else the common one.
 std::optional<TrainingFitParameter> with_prior(const CsvTable& priors, const ParameterFile& file,
                                                const std::string& id,
                                                const std::string& parameter) {
@@ -113,17 +114,17 @@ std::vector<training::SeenThing> seen_in(const std::vector<TrainingRow>& rows) {
   return all;
 }
 
-// Rows of the table that a parameter's subject is part of.
+// Returns the number of rows that a parameter's subject is part of.
 int rows_of(const std::vector<TrainingRow>& rows, const TrainingFitParameter& p) {
   return static_cast<int>(
       std::ranges::count_if(rows, [&](const TrainingRow& r) { return fit_touches(p, r); }));
 }
 
-// Half-widths are the interval's own quantile of the rows, and a floor.
+// Half-widths are the interval's own quantile of the rows, with a lower limit.
 constexpr double kWidthQuantile = 0.8;
 constexpr double kLeastWidth = 0.03;
 
-// |ln(predicted / measured)| that most rows of each framework stay within.
+// Returns the |ln(predicted / measured)| that most rows of each framework stay within.
 std::map<std::string, double, std::less<>> widths_of(const machine::Models& models,
                                                      const std::vector<TrainingRow>& rows) {
   std::map<std::string, std::vector<double>, std::less<>> misses;
@@ -141,7 +142,7 @@ std::map<std::string, double, std::less<>> widths_of(const machine::Models& mode
   return widths;
 }
 
-// A calibration file written anew: fitted values from `models`, carried ones from their relative,
+// Writes a calibration file again: fitted values from `models`, carried ones from their relative,
 // half-widths from the rows.
 struct FileWriter {
   const ParameterFile& file;
@@ -226,7 +227,7 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters(
 
 namespace {
 
-// Accelerators of one generation of the scale-up link are one family of silicon.
+// Accelerators of one generation of the scale-up link count as one family of silicon.
 std::string generation_of(const machine::Models& models, const TrainingFitParameter& p) {
   if (p.subject != FitSubject::accelerator) return std::string(word_of(p.subject));
   const catalog::Accelerator* a = models.catalog().accelerator(p.id);
@@ -234,13 +235,13 @@ std::string generation_of(const machine::Models& models, const TrainingFitParame
 }
 
 struct Pool {
-  double weight = 1;  // the first prior counts as one family
+  double weight = 1;  // the common prior counts as one family
   double sum = 0;     // of ln(value)
   double mean() const { return math::exp(sum / weight); }
 };
 
-// Fields of families that have no value of their own and take the default's: while the default is
-// being fitted, its prior and then what is pooled.
+// Fields of families without a value of their own, which take the default's: while the default is
+// being fitted, its prior and then the pooled value.
 struct Inherited {
   double* field = nullptr;
   std::string name;
@@ -265,9 +266,9 @@ std::vector<Inherited> inherited_fields(training::TrainingCalibration& c,
   return all;
 }
 
-// What families and generations have in common becomes the prior of each, and the family "default":
-// a family without rows is predicted as the others are, not as somebody once assumed.
-void pool_priors(machine::Models& models, const std::vector<double>& told,
+// Makes what families and generations have in common the prior of each, and the family "default": a
+// family without rows is then predicted like the others, not by an old assumption.
+void pool_priors(machine::Models& models, const std::vector<double>& decided,
                  std::vector<TrainingFitParameter>& parameters) {
   std::map<std::string, Pool> all;
   const auto name = [](const TrainingFitParameter& p) {
@@ -280,16 +281,16 @@ void pool_priors(machine::Models& models, const std::vector<double>& told,
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TrainingFitParameter& p = parameters[i];
     Pool& pool = all.try_emplace(name(p), Pool{1, math::log(p.prior / p.apart)}).first->second;
-    pool.weight += told[i];
-    pool.sum += told[i] * value(p);
+    pool.weight += decided[i];
+    pool.sum += decided[i] * value(p);
   }
   std::map<std::string, Pool> near;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TrainingFitParameter& p = parameters[i];
     const std::string key = name(p) + " " + generation_of(models, p);
     Pool& pool = near.try_emplace(key, Pool{1, math::log(all[name(p)].mean())}).first->second;
-    pool.weight += told[i];
-    pool.sum += told[i] * value(p);
+    pool.weight += decided[i];
+    pool.sum += decided[i] * value(p);
   }
   for (TrainingFitParameter& p : parameters) {
     TrainingFitParameter common = p;
@@ -305,8 +306,8 @@ void pool_priors(machine::Models& models, const std::vector<double>& told,
 }  // namespace
 
 namespace {
-constexpr double kUntold = 1e-6;  // a parameter that no row moves
-// Of a prior's width: hundreds of rows stand behind a shipped value, few behind a reader's.
+constexpr double kUndecided = 1e-6;  // a parameter that no row affects
+// Share of a prior's width: a shipped value is based on hundreds of rows, a user's on few.
 constexpr double kAdjustWidth = 0.7;
 }  // namespace
 
@@ -315,11 +316,11 @@ machine::Models refit_training(const machine::Models& shipped, const std::vector
   std::vector<TrainingFitParameter> parameters = given;
   machine::Models models = shipped;
   const std::vector<Inherited> inherited = inherited_fields(models.training, parameters);
-  const auto to_priors = [&](const std::vector<double>& told) {
+  const auto to_priors = [&](const std::vector<double>& decided) {
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       const TrainingFitParameter& p = parameters[k];
       double* field = fitted_field(models.training, p);
-      if (field != nullptr && (told.empty() || told[k] < kUntold)) *field = p.prior;
+      if (field != nullptr && (decided.empty() || decided[k] < kUndecided)) *field = p.prior;
       if (p.subject != FitSubject::framework) continue;
       for (const Inherited& i : inherited) {
         if (i.name == p.name) *i.field = p.prior / p.apart;
@@ -328,14 +329,14 @@ machine::Models refit_training(const machine::Models& shipped, const std::vector
   };
   to_priors({});
   models.training.seen = seen_in(rows);
-  const FitReport first = fit_training(rows, parameters, {.with_told = true}, models);
+  const FitReport first = fit_training(rows, parameters, {.with_decided = true}, models);
   if (parameters.size() > 1) {
-    pool_priors(models, first.told, parameters);
-    // What rows decide starts where the first fit left it.
-    to_priors(first.told);
+    pool_priors(models, first.decided, parameters);
+    // What rows decide starts from the result of the first fit.
+    to_priors(first.decided);
     fit_training(rows, parameters, {}, models);
   }
-  // A release without rows is like the one next to it.
+  // A release without rows is taken to be like its neighbour.
   for (const TrainingFitParameter& p : parameters) {
     if (p.subject != FitSubject::release || rows_of(rows, p) > 0) continue;
     const auto is_seen = [&](const training::ReleaseFactor& r) {
@@ -388,7 +389,7 @@ Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
   machine::Models models = from == FitFrom::shipped
                                ? adjust_training(inputs.models, rows, *parameters)
                                : refit_training(inputs.models, rows, *parameters);
-  // A few rows of one's own say nothing about how far others miss.
+  // A few rows of the user's own say nothing about how large other errors are.
   const auto widths = from == FitFrom::shipped ? std::map<std::string, double, std::less<>>{}
                                                : widths_of(models, rows);
   std::vector<CalibrationFile> files;

@@ -1,12 +1,12 @@
 // The fit behind data/calibration/training_*.csv.
 //
 // Which parameters move: the rows of the three files whose `origin` is fitted; what a framework is
-// known to do (bytes it keeps, overlaps it lacks) stays. Where each starts and how firmly it is
-// held: data/calibration/training_priors.csv, one row a parameter for all families, accelerators
-// and releases alike. Every fit starts at the priors, so a fold that leaves rows out knows nothing
-// of them. A first fit says how far rows decide each parameter; what families (and accelerators of
-// one generation) have in common by it becomes their prior in a second: a family or an accelerator
-// without rows stands where the others are.
+// known to do (bytes that it keeps, overlaps that it lacks) is not fitted. The starting values and
+// how firmly they hold: data/calibration/training_priors.csv, one row per parameter for all
+// families, accelerators and releases. Every fit starts at the priors, so a fold that leaves rows
+// out has no information from them. A first fit shows how far rows decide each parameter; what
+// families (and accelerators of one generation) have in common becomes their prior in a second fit:
+// a family or an accelerator without rows gets the values of the others.
 #pragma once
 
 #include <string>
@@ -19,11 +19,11 @@
 
 namespace orrery::score {
 
-// Where the value of a row of the three files comes from: the column `origin`. The column `source`
-// tells it to people and decides nothing.
+// The origin of the value in a row of the three files: the column `origin`. The column `source`
+// explains it to people and decides nothing.
 enum class ParameterOrigin {
-  known,    // read, measured or assumed: a fit leaves it alone
-  fitted,   // moved by a fit
+  known,    // read, measured or assumed: a fit does not change it
+  fitted,   // changed by a fit
   carried,  // that of the row's `relative`, an accelerator that has rows of its own
   width,    // 80 % half-width of the framework's rows
   pooled    // what the fitted families or accelerators have in common
@@ -35,22 +35,23 @@ inline constexpr Word<ParameterOrigin> kParameterOriginWords[] = {
 };
 constexpr WordTable<ParameterOrigin> words_of(ParameterOrigin) { return kParameterOriginWords; }
 
-// In the order of the files. Faults: "calibration.origin", "calibration.prior".
+// Returns the parameters in the order of the files. Faults: "calibration.origin",
+// "calibration.prior".
 Result<std::vector<TrainingFitParameter>> training_fit_parameters(
     const catalog::Knowledge& knowledge);
 
-// The shipped models with these parameters fitted anew to the rows given.
+// Returns the shipped models with these parameters fitted again to the given rows.
 machine::Models refit_training(const machine::Models& shipped, const std::vector<TrainingRow>& rows,
                                const std::vector<TrainingFitParameter>& parameters);
 
-// The shipped models adjusted to a reader's own few rows: every parameter is held where it is
-// shipped, more firmly than a fit holds it at its prior, so rows move what they can tell and
-// nothing else moves at all.
+// Returns the shipped models adjusted to a user's own few rows: every parameter is held at its
+// shipped value, more firmly than a fit holds it at its prior, so rows move only what they can
+// decide.
 machine::Models adjust_training(const machine::Models& shipped,
                                 const std::vector<TrainingRow>& rows,
                                 const std::vector<TrainingFitParameter>& parameters);
 
-// Rows that count and have a measured value.
+// Returns the rows that count and have a measured value.
 std::vector<TrainingRow> rows_to_fit(const CsvTable& table, const ScoreInputs& inputs);
 
 // The calibration files with the values that these rows give; path below data/ and text.

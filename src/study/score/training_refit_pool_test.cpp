@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 struct FirstFit {
-  double told = 0, value = 0;
+  double decided = 0, value = 0;
 };
 
 // Rows that run 15 % slower than the priors say, and what a first fit makes of parameter `at`.
@@ -25,8 +25,8 @@ FirstFit slower_rows(const std::vector<TrainingFitParameter>& parameters, std::s
   machine::Models first = machine::known();
   for (const TrainingFitParameter& p : parameters) *fitted_field(first.training, p) = p.prior;
   for (TrainingRow& r : rows) r.tokens_per_s_per_gpu = 0.85 * family_rate(first, r);
-  const FitReport report = fit_training(rows, parameters, {.with_told = true}, first);
-  return {report.told[at], *fitted_field(first.training, parameters[at])};
+  const FitReport report = fit_training(rows, parameters, {.with_decided = true}, first);
+  return {report.decided[at], *fitted_field(first.training, parameters[at])};
 }
 
 TrainingFitParameter family_parameter(FitSubject subject, const char* id, const char* name,
@@ -54,11 +54,11 @@ TEST(TrainingRefitPool, distinct_priors_are_pooled) {
       family_parameter(FitSubject::accelerator, "a100-80-sxm", "matrix", 0.88, 0.8)};
   std::vector<TrainingRow> rows(3, family_row("h100-sxm"));
   const FirstFit first = slower_rows(parameters, 1, rows);
-  ASSERT_GT(first.told, 0.2);
+  ASSERT_GT(first.decided, 0.2);
   ASSERT_GT(first.value, 1.5);
   const double own = std::log(first.value / 1.3);
-  const double all = (std::log(1.1) + first.told * own) / (1 + first.told);
-  const double near = (all + first.told * own) / (1 + first.told);
+  const double all = (std::log(1.1) + first.decided * own) / (1 + first.decided);
+  const double near = (all + first.decided * own) / (1 + first.decided);
   machine::Models fitted = refit_training(machine::known(), rows, parameters);
   EXPECT_NEAR(*fitted_field(fitted.training, parameters[0]), 1.2 * std::exp(near), 1e-9);
   EXPECT_NEAR(*fitted_field(fitted.training, parameters[2]), 0.8 * std::exp(all), 1e-9);
@@ -100,10 +100,10 @@ TEST(TrainingRefitPool, families_without_rows_inherit) {
       family_parameter(FitSubject::framework, "megatron-core", "kernel_factor", 1.26, 1.2)};
   std::vector<TrainingRow> rows(3, family_row("h100-sxm"));
   const FirstFit first = slower_rows(parameters, 0, rows);
-  ASSERT_GT(first.told, 0.02);
+  ASSERT_GT(first.decided, 0.02);
   const double own = std::log(first.value);
-  const double all = (std::log(1.05) + first.told * own) / (1 + first.told);
-  const double near = (all + first.told * own) / (1 + first.told);
+  const double all = (std::log(1.05) + first.decided * own) / (1 + first.decided);
+  const double near = (all + first.decided * own) / (1 + first.decided);
   machine::Models fitted = refit_training(shipped, rows, parameters);
   EXPECT_NEAR(family(fitted, "megatron-core").kernel_factor, 1.2 * std::exp(near), 1e-9);
   EXPECT_NEAR(family(fitted, "pytorch").kernel_factor, std::exp(near), 1e-9);
@@ -151,18 +151,18 @@ struct Slower {
   }
 };
 
-// all  = exp((ln 1.1 + told ln value) / (1 + told)); of NVLink4 the same again from `all`.
+// all  = exp((ln 1.1 + decided ln value) / (1 + decided)); of NVLink4 the same again from `all`.
 TEST(TrainingRefitPool, rows_of_a_generation_move_others_less) {
   const Slower s;
   machine::Models first = s.models;
   for (const TrainingFitParameter& p : s.parameters) *fitted_field(first.training, p) = p.prior;
-  const FitReport report = fit_training(s.rows, s.parameters, {.with_told = true}, first);
-  const double told = report.told[0], value = *fitted_field(first.training, s.parameters[0]);
-  ASSERT_GT(told, 0.2);
+  const FitReport report = fit_training(s.rows, s.parameters, {.with_decided = true}, first);
+  const double decided = report.decided[0], value = *fitted_field(first.training, s.parameters[0]);
+  ASSERT_GT(decided, 0.2);
   ASSERT_GT(value, 1.2);
-  ASSERT_LT(report.told[1], 1e-9);
-  const double all = (std::log(1.1) + told * std::log(value)) / (1 + told);
-  const double near = (all + told * std::log(value)) / (1 + told);
+  ASSERT_LT(report.decided[1], 1e-9);
+  const double all = (std::log(1.1) + decided * std::log(value)) / (1 + decided);
+  const double near = (all + decided * std::log(value)) / (1 + decided);
   machine::Models fitted = refit_training(s.models, s.rows, s.parameters);
   EXPECT_NEAR(*fitted_field(fitted.training, s.parameters[1]), 1.2 * std::exp(near), 1e-9);
   EXPECT_NEAR(*fitted_field(fitted.training, s.parameters[2]), 0.8 * std::exp(all), 1e-9);
@@ -193,11 +193,11 @@ TEST(TrainingRefitPool, a_family_without_rows_takes_the_common_value) {
   s.parameters = {family("nemo", 1.05), family("megatron-core", 1.05)};
   machine::Models first = s.models;
   for (const TrainingFitParameter& p : s.parameters) *fitted_field(first.training, p) = 1.05;
-  const FitReport report = fit_training(s.rows, s.parameters, {.with_told = true}, first);
-  const double told = report.told[0], value = *fitted_field(first.training, s.parameters[0]);
-  ASSERT_GT(told, 0.05);
-  const double all = (std::log(1.05) + told * std::log(value)) / (1 + told);
-  const double near = (all + told * std::log(value)) / (1 + told);
+  const FitReport report = fit_training(s.rows, s.parameters, {.with_decided = true}, first);
+  const double decided = report.decided[0], value = *fitted_field(first.training, s.parameters[0]);
+  ASSERT_GT(decided, 0.05);
+  const double all = (std::log(1.05) + decided * std::log(value)) / (1 + decided);
+  const double near = (all + decided * std::log(value)) / (1 + decided);
   machine::Models fitted = refit_training(s.models, s.rows, s.parameters);
   EXPECT_NEAR(*fitted_field(fitted.training, s.parameters[1]), std::exp(near), 1e-9);
 }

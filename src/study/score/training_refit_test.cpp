@@ -159,9 +159,9 @@ TEST(TrainingRefit, a_missing_table_is_an_error) {
        [&](const ScoreInputs& in) { return faults(refitted_files(rows, in, "r.csv")); }}};
   for (const auto& [path, ask] : asks) {
     const machine::Models models = without_file(path);
-    const Diagnostics told = ask({.models = models, .model = {}});
-    ASSERT_FALSE(told.empty()) << path;
-    EXPECT_NE(to_text(told).find(path), std::string::npos) << to_text(told);
+    const Diagnostics decided = ask({.models = models, .model = {}});
+    ASSERT_FALSE(decided.empty()) << path;
+    EXPECT_NE(to_text(decided).find(path), std::string::npos) << to_text(decided);
     EXPECT_TRUE(ask(known_inputs()).empty()) << path;
   }
 }
@@ -302,11 +302,11 @@ TEST(TrainingRefit, the_fit_recovers_a_known_factor) {
 TEST(TrainingRefit, held_out_models_have_larger_errors) {
   const ScoreInputs inputs{machine::known(), nullptr};
   const CsvTable table = h200_rows();
-  std::vector<int> told;
+  std::vector<int> decided;
   const auto held_out = score_training_held_out(table, inputs, LeaveOut::model,
-                                                [&](int done, int) { told.push_back(done); });
+                                                [&](int done, int) { decided.push_back(done); });
   ASSERT_TRUE(held_out) << to_text(held_out.error());
-  EXPECT_EQ(told, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(decided, (std::vector<int>{0, 1, 2}));
   const auto seen = score_training(table, inputs);
   ASSERT_TRUE(seen);
   const ScoredSeries& out = held_out->series[0];

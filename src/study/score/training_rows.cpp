@@ -51,10 +51,10 @@ std::expected<catalog::ModelShape, std::string> shape_of(const Fields& f,
     m.kv_heads = *f.whole("heads");
     m.head_dim = *f.number("hidden") / *f.whole("heads");
     m.gated_mlp = f.flag("gated_mlp").value_or(true);
-    m.tied_embeddings = !m.gated_mlp;  // GPT-2's line ties them, Llama's does not
+    m.tied_embeddings = !m.gated_mlp;  // GPT-2's models tie them, Llama's do not
   } else {
     return std::unexpected(
-        fmt::format("model {} is not in the catalog, the row has no shape, and --models gave no "
+        fmt::format("model {} is not in the catalog, the row has no shape, and --models has no "
                     "config.json that can be modelled",
                     id));
   }
@@ -119,8 +119,8 @@ jobs::LayoutWish wish_of_row(const Fields& f, const catalog::ModelShape& m) {
   w.schedule = from_any_word<catalog::Schedule>(f.text("schedule"));
   w.sequence_parallel = f.flag("sequence_parallel");
   w.async_tp = f.flag("async_tp").value_or(false);
-  const bool told = w.tp && w.pp && w.microbatch;
-  if (!w.vp && (told || w.schedule == catalog::Schedule::one_f_one_b)) w.vp = 1;
+  const bool is_complete = w.tp && w.pp && w.microbatch;
+  if (!w.vp && (is_complete || w.schedule == catalog::Schedule::one_f_one_b)) w.vp = 1;
   if (!w.vp && w.schedule == catalog::Schedule::interleaved) w.vp = 2;
   if (w.schedule == catalog::Schedule::interleaved) w.schedule = catalog::Schedule::one_f_one_b;
   return w;
@@ -156,7 +156,8 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   q.nic = gbits_per_s(f.number("nic_gbps_per_gpu").value_or(0));
   q.network = fabric::network_kind_from(f.text("fabric"), q.accelerator->scaleup_link);
   const auto precision = workload::precision_from(f.text("precision"));
-  if (!precision) return std::unexpected(fmt::format("precision {}", f.text("precision")));
+  if (!precision)
+    return std::unexpected(fmt::format("precision {} is not known", f.text("precision")));
   q.precision = *precision;
   q.layout = wish_of_row(f, q.model);
   r.layout_published = q.layout.complete();

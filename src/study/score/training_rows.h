@@ -24,7 +24,7 @@ struct TrainingRow {
   std::optional<double> watts;
 };
 
-// The reason in words where the row cannot be asked.
+// Returns the row as a query, or the reason why it cannot be predicted.
 std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table, const CsvRow& row,
                                                           const ScoreInputs& inputs);
 

@@ -25,13 +25,13 @@ std::vector<std::string> row_groups(const TrainingRow& r) {
   return g;
 }
 
-// What a miss may come from, read off the row, its siblings and the predicted step.
+// Possible causes of an error, taken from the row, related rows and the predicted step.
 struct RowFacts {
-  std::string setting;  // all but the release: rows that share it should be alike
+  std::string setting;  // everything except the release: rows that share it should be alike
   std::string release;
   double measured = 0;
   std::string layout;
-  std::string largest;  // part of the step beside products and attention
+  std::string largest;  // largest part of the step other than products and attention
 };
 
 RowFacts facts_of(const TrainingRow& r, const jobs::TrainingPrediction& p) {
@@ -54,7 +54,8 @@ RowFacts facts_of(const TrainingRow& r, const jobs::TrainingPrediction& p) {
   return f;
 }
 
-// Measured rows of one setting that differ this much between releases are beyond one factor each.
+// Ratio between releases above which measured rows of one setting cannot be explained by one factor
+// per release.
 constexpr double kReleaseSpread = 1.2;
 
 std::string note_of(const RowFacts& f, const std::vector<RowFacts>& all) {
@@ -77,7 +78,7 @@ ScoreSummary rows_of(const ScoredSeries& series, std::string_view prefix) {
   return summarise(rows);
 }
 
-// The page's own words; docs/accuracy.md is this and the tables below it.
+// The text of the page; docs/accuracy.md is this and the tables below it.
 std::string training_preface(const Score& score, const ScoreSummary& one_mfu) {
   const ScoreSummary all = totals_of(score.series[0]);
   const ScoreSummary korthikanti = rows_of(score.series[0], "kor22");

@@ -11,8 +11,8 @@
 namespace orrery::score {
 
 Result<Score> score_training(const CsvTable& table, const ScoreInputs& inputs);
-// Each row with the parameters that the caller gives it, a held-out score one set a fold; without
-// any the row is left out.
+// Returns each row's parameters, for a held-out score one set per fold; a row without any is left
+// out.
 using ModelsOfRow = std::function<const machine::Models*(const CsvRow&)>;
 Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
                           const ModelsOfRow& models_of);

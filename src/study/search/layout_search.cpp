@@ -15,37 +15,40 @@ Diagnostics unknown(std::string what, std::string fix) {
 Result<catalog::ModelShape> shape_of(const std::string& model, const catalog::Catalog& catalog,
                                      const ReadModelFile& read) {
   if (const catalog::ModelShape* known = catalog.model(model)) return *known;
-  const std::string nothing = "no model " + model;
+  const std::string nothing = "there is no model " + model;
   if (!read) return std::unexpected(unknown(nothing, "`orrery catalog models` lists them"));
   const auto text = read(model);
   if (!text) {
-    return std::unexpected(unknown(nothing, "an id of the catalog or the path of a config.json"));
+    return std::unexpected(
+        unknown(nothing, "give an id of the catalog or the path of a config.json"));
   }
   return catalog::model_from_config_json(*text, model);
 }
 
-// Larger ones overflow the products of dimensions further down, and no machine or batch has them.
+// Largest values: larger ones overflow the products of dimensions, and no machine or batch has
+// them.
 constexpr std::int64_t kGpusMost = 1'000'000;
 constexpr std::int64_t kBatchMost = 1'000'000'000;
 constexpr std::int64_t kSequenceMost = 100'000'000;
-constexpr std::int64_t kFixedMost = 1024;  // chunks a stage, sequences a microbatch
+constexpr std::int64_t kFixedMost = 1024;  // chunks per stage, sequences per microbatch
 
 std::optional<Diagnostic> out_of_range(const LayoutQuestion& q) {
   const auto is = [](std::int64_t v, std::int64_t most) { return v >= 1 && v <= most; };
   const auto range = [](std::string what) {
     return Diagnostic{.code = "search.range", .what = std::move(what)};
   };
-  if (!is(q.gpus, kGpusMost)) return range("GPUs are 1 to 1,000,000");
-  if (!is(q.batch, kBatchMost)) return range("the batch is 1 to 1,000,000,000 sequences");
-  if (!is(q.sequence, kSequenceMost)) return range("a sequence is 1 to 100,000,000 tokens");
+  if (!is(q.gpus, kGpusMost)) return range("the number of GPUs must be 1 to 1,000,000");
+  if (!is(q.batch, kBatchMost)) return range("the batch must be 1 to 1,000,000,000 sequences");
+  if (!is(q.sequence, kSequenceMost)) return range("a sequence must have 1 to 100,000,000 tokens");
   std::int64_t shards = 1;
   for (const auto& fixed : {q.tp, q.pp, q.cp}) {
     shards *= is(fixed.value_or(1), q.gpus) ? fixed.value_or(1) : q.gpus + 1;
-    if (shards > q.gpus) return range("the fixed tp, pp and cp are 1 to the GPUs together");
+    if (shards > q.gpus)
+      return range("the product of the fixed tp, pp and cp must be 1 to the number of GPUs");
   }
-  if (!is(q.ep.value_or(1), q.gpus)) return range("ep is 1 to the GPUs");
-  if (!is(q.vp.value_or(1), kFixedMost)) return range("vp is 1 to 1,024");
-  if (!is(q.microbatch.value_or(1), kFixedMost)) return range("a microbatch is 1 to 1,024");
+  if (!is(q.ep.value_or(1), q.gpus)) return range("ep must be 1 to the number of GPUs");
+  if (!is(q.vp.value_or(1), kFixedMost)) return range("vp must be 1 to 1,024");
+  if (!is(q.microbatch.value_or(1), kFixedMost)) return range("a microbatch must be 1 to 1,024");
   return std::nullopt;
 }
 
@@ -71,15 +74,18 @@ Result<jobs::TrainingQuery> query_of(const LayoutQuestion& o, const catalog::Cat
   q.model = std::move(*shape);
   q.accelerator = catalog.accelerator(o.accelerator);
   if (q.accelerator == nullptr) {
-    return std::unexpected(
-        unknown("no accelerator " + o.accelerator, "`orrery catalog accelerators` lists them"));
+    return std::unexpected(unknown("there is no accelerator " + o.accelerator,
+                                   "`orrery catalog accelerators` lists them"));
   }
   const auto precision = workload::precision_from(o.precision);
   if (!precision) {
-    return std::unexpected(unknown("no precision " + o.precision, "bf16, fp8, mxfp8, nvfp4 ..."));
+    return std::unexpected(
+        unknown("there is no precision " + o.precision, "use bf16, fp8, mxfp8, nvfp4 ..."));
   }
   const auto nic = parse_quantity<BytesPerSecond>(o.nic);
-  if (!nic) return std::unexpected(unknown("\"" + o.nic + "\" is no rate", "400 Gb/s"));
+  if (!nic)
+    return std::unexpected(
+        unknown("\"" + o.nic + "\" is not a rate", "write for example 400 Gb/s"));
   if (auto fault = out_of_range(o)) return fail(std::move(*fault));
   q.precision = *precision;
   q.nic = *nic;
@@ -91,7 +97,7 @@ Result<jobs::TrainingQuery> query_of(const LayoutQuestion& o, const catalog::Cat
   return q;
 }
 
-// Members are built in this order, and `search` points at those before it.
+// Members are built in this order, because `search` points to those before it.
 struct LayoutSearch::Parts {
   const machine::Models& models;
   jobs::TrainingQuery query;

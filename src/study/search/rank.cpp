@@ -13,11 +13,11 @@
 namespace orrery::search {
 namespace {
 
-constexpr int kWidestSplit = 8;
 using figures::assumptions::kSharedDense;
 using figures::assumptions::kSharedExperts;
+using figures::assumptions::kWidestTp;
 
-// The format asked for, or the next wider one that the part multiplies in.
+// Returns the format asked for, or the next wider one that the part can multiply in.
 std::optional<catalog::Dtype> format_on(const catalog::Accelerator& a, catalog::Dtype wanted) {
   using enum catalog::Dtype;
   const catalog::Dtype widening[] = {fp4, fp8, bf16, fp16};
@@ -29,7 +29,7 @@ std::optional<catalog::Dtype> format_on(const catalog::Accelerator& a, catalog::
   return std::nullopt;
 }
 
-// The catalog's node with most of this accelerator in one host, the first of equals.
+// Returns the catalog's node with most of these accelerators in one host, the first of equals.
 const catalog::Node* node_with(const catalog::Catalog& catalog, const catalog::Accelerator& a) {
   const catalog::Node* found = nullptr;
   for (const catalog::Node& n : catalog.nodes) {
@@ -46,7 +46,7 @@ jobs::ServingQuery asked(const RankQuery& q, const catalog::Accelerator& a, cata
   s.request = q.request;
   s.precision.products = format;
   s.precision.experts = format;
-  // A cache narrower than 8 bits is not served.
+  // Caches narrower than 8 bits are not modelled.
   s.precision.kv = format == catalog::Dtype::fp4 ? catalog::Dtype::fp8 : format;
   return s;
 }
@@ -59,12 +59,12 @@ void fill_speed(RankRow& row, const machine::Models& models, const RankQuery& q)
   }
   row.format = *format;
   jobs::ServingQuery s = asked(q, *row.accelerator, *format);
-  const auto least = least_tp(models, s, kWidestSplit);
+  const auto least = least_tp(models, s, kWidestTp);
   if (!least) {
-    row.refused = fmt::format("weights and one request do not fit {} of them", kWidestSplit);
+    row.refused = fmt::format("weights and one request do not fit on {} of them", kWidestTp);
     return;
   }
-  for (int tp = *least; tp <= kWidestSplit; tp *= 2) {
+  for (int tp = *least; tp <= kWidestTp; tp *= 2) {
     s.split.tp = tp;
     const auto p = predict_capacity(models, s, q.target);
     if (!p || p->point.concurrency < 1) continue;

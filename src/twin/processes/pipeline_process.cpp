@@ -23,7 +23,8 @@ std::string PipelineProcess::track_of(std::size_t stage) const {
 
 sim::SimTime PipelineProcess::now() const { return kernel_.now(); }
 
-// Tiers alone, with what runs outside the pipeline leave of them; files of a copy lie everywhere.
+// Tiers only, with the rates that runs outside the pipeline leave; files of a copy are spread over
+// all servers.
 twin_storage::PlantShape PipelineProcess::plant_shape(
     std::span<const jobs::TrainJob> trains) const {
   std::vector<const jobs::TrainJob*> runs;
@@ -152,7 +153,7 @@ void PipelineProcess::serve(const Cycle& cycle) {
   known_until_ = cycle.began;
 }
 
-// A model that should have been replaced by now ages on.
+// If the serving model should have been replaced by now, its age still counts.
 void PipelineProcess::close() {
   const bool comes_back = spec_.machine->design().pipeline.every.has_value();
   if (outcome_.served > 0 && comes_back) {

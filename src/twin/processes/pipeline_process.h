@@ -1,13 +1,13 @@
 // The pipeline in simulated time: cycles of data pass through its stages.
 //
 //   cycle k begins at k x every; a stage is ready when all that it waits for has ended in cycle k,
-//   and starts when cycle k - 1 has left it: one cycle at a time in a stage, in their order
+//   and starts when cycle k - 1 has left it: a stage holds one cycle at a time, in order
 //   moving    a transfer between tiers that shares their links with other stages' (storage_plant.h)
 //   working   the workload's process is called and says when its run has ended
-//   serving   the service's replicas take up the new weights one after the other
+//   serving   the service's replicas load the new weights one after the other
 //   lead      from a cycle's beginning until its model serves
-//   age       of what the serving model knows: now - the beginning of its cycle; it is highest just
-//             before the next model serves, and that is the freshness that events can count on
+//   age       of the serving model's data: now - the beginning of its cycle; it is highest just
+//             before the next model serves, and that highest age is the freshness
 // Bytes are counted when they arrive. A workload that cannot run blocks its stage for good.
 #pragma once
 
@@ -27,9 +27,10 @@ namespace orrery::processes {
 struct StageOutcome {
   std::uint64_t started = 0;
   std::uint64_t ended = 0;
-  std::int64_t start_ns = 0;  // from the cycle's beginning, over those that ended
+  std::int64_t start_ns = 0;  // from the start of the cycle, summed over the cycles that ended
   std::int64_t end_ns = 0;
-  std::int64_t wait_ns = 0;  // ready, while the cycle before it was still there
+  // time that the stage was ready while the previous cycle was still in it
+  std::int64_t wait_ns = 0;
   Bytes moved;
 
   double mean_s(std::int64_t sum) const {
@@ -39,20 +40,20 @@ struct StageOutcome {
 
 struct PipelineOutcome {
   std::vector<StageOutcome> stages;
-  std::uint64_t cycles = 0;  // begun
+  std::uint64_t cycles = 0;  // cycles started
   std::uint64_t served = 0;
-  std::int64_t lead_ns = 0;  // of those that serve, together
-  std::int64_t age_ns = 0;   // of what a serving model knew, at worst
+  std::int64_t lead_ns = 0;  // total over the cycles whose model serves
+  std::int64_t age_ns = 0;   // highest age of a serving model's data
 };
 
-// One cycle, by stage; never where it has not come to it.
+// One cycle, by stage; never() for a stage that it has not reached.
 struct Cycle {
   sim::SimTime began;
   std::vector<sim::SimTime> ready;
   std::vector<sim::SimTime> started;
   std::vector<sim::SimTime> ended;
-  std::vector<std::size_t> waits;  // for so many other stages
-  std::size_t to_serve = 0;        // stages until its model serves
+  std::vector<std::size_t> waits;  // number of stages that each stage still waits for
+  std::size_t to_serve = 0;        // stages left until its model serves
 };
 
 class PipelineProcess final : public world::Activity,
@@ -60,7 +61,8 @@ class PipelineProcess final : public world::Activity,
                               private world::Caller,
                               private twin_storage::TransferObserver {
  public:
-  // `runs`: all training runs, which leave the tiers less. All outlive it.
+  // `runs`: all training runs, which take part of the tiers' rates. Both arguments must outlive the
+  // process.
   PipelineProcess(world::World& world, std::span<const jobs::TrainJob> runs);
   ~PipelineProcess() override;
   PipelineProcess(const PipelineProcess&) = delete;
@@ -71,7 +73,8 @@ class PipelineProcess final : public world::Activity,
   const std::vector<Cycle>& cycles() const { return cycles_; }
   const twin_storage::StoragePlant& plant() const { return plant_; }
 
-  // The process works for a workload of the design: if that is a stage, it runs when it is called.
+  // Names the process that works for a workload of the design: if that workload is a stage, it runs
+  // only when it is called.
   void add_process(world::Process& process, const design::Workload& workload);
   void begin() override;
   void close() override;
@@ -80,10 +83,10 @@ class PipelineProcess final : public world::Activity,
 
  private:
   struct Place {
-    std::deque<std::size_t> line;  // cycles that are ready
+    std::deque<std::size_t> line;  // cycles that are ready, in order
     bool is_busy = false;
     std::size_t cycle = 0;
-    std::size_t pending = 0;  // processes that work
+    std::size_t pending = 0;  // processes still working
     std::vector<world::Process*> processes;
   };
 
@@ -104,7 +107,7 @@ class PipelineProcess final : public world::Activity,
   twin_storage::StoragePlant plant_;
   std::vector<Place> places_;
   std::vector<Cycle> cycles_;
-  sim::SimTime known_until_;  // the beginning of the cycle whose model serves
+  sim::SimTime known_until_;  // start of the cycle whose model serves
   PipelineOutcome outcome_;
 };
 

@@ -1,7 +1,7 @@
 // The processes of one replication, by kind, as a scenario asks for them.
 //
-// They are added to the world in this order, and begin in it: services, which are there all the
-// time and so ask first; training runs; batches; streams; slices; the pipeline last.
+// They are added to the world in this order, and begin in it: services, which run all the time and
+// so are placed first; training runs; batches; streams; slices; the pipeline last.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace orrery::processes {
 
 class ProcessSet {
  public:
-  // Both outlive it; the world owns the processes.
+  // World and scenario must outlive the set; the world owns the processes.
   ProcessSet(world::World& world, const Scenario& scenario);
 
   // In the scenario's order.

@@ -32,7 +32,7 @@ TEST(ProcessSet, a_reservation_stops_a_run_which_resumes_after_it) {
                                {Cause::requeue, 65},
                                {Cause::no_host, 35},
                                {Cause::restore, 13}});
-  EXPECT_EQ(t.world->fleet(0).queue().stopped_for_reservations(), 1U);
+  EXPECT_EQ(t.world->fleet(world::kFirstFleet).queue().stopped_for_reservations(), 1U);
   EXPECT_EQ(t.outcome().preemptions, 0U);
   EXPECT_NEAR(t.booked_s(Cause::no_host), 64 * 35, 1e-6);
 }
@@ -45,8 +45,8 @@ TEST(ProcessSet, a_run_states_its_time_limit_to_the_queue) {
     Seconds limit;
     cluster::GpuAsk ask;
     t.at(50, [&](world::World& w) {
-      limit = w.fleet(0).queue().job(t.running()).limit.seconds();
-      ask = w.fleet(0).queue().job(t.running()).ask;
+      limit = w.fleet(world::kFirstFleet).queue().job(t.running()).limit.seconds();
+      ask = w.fleet(world::kFirstFleet).queue().job(t.running()).ask;
     });
     t.run();
     EXPECT_EQ(limit, raw == 5000 ? seconds(10000) : years(20));
@@ -59,7 +59,8 @@ TEST(ProcessSet, a_run_smaller_than_a_host_does_not_ask_for_whole_hosts) {
   TimedTrain t(seconds(100));
   t.job().accelerators = 12;
   cluster::GpuAsk ask;
-  t.at(50, [&](world::World& w) { ask = w.fleet(0).queue().job(t.running()).ask; });
+  t.at(50,
+       [&](world::World& w) { ask = w.fleet(world::kFirstFleet).queue().job(t.running()).ask; });
   t.run();
   EXPECT_EQ(ask, (cluster::GpuAsk{.gpus = 12, .per_node = 0}));
   EXPECT_NEAR(t.booked_s(Cause::start), 12 * 45, 1e-6);
@@ -81,11 +82,11 @@ TEST(ProcessSet, work_spoilt_by_a_silent_fault_is_repeated) {
   world::HostIndex bad;
   t.at(45 + 250, [&](world::World& w) {
     bad = t.host_of_run(4);
-    w.faults().corrupt(0, bad);
+    w.faults().corrupt(world::kFirstFleet, bad);
   });
   t.strike_run(545, {.name = "dies", .scope = kTakesProcess});
   t.at(546, [&](world::World& w) {
-    w.faults().strike(0, bad, {.name = "found", .scope = kTakesHost}, 0);
+    w.faults().strike(world::kFirstFleet, bad, {.name = "found", .scope = kTakesHost}, 0);
   });
   t.run();
   // Steps again at 545 + 12 + 65 + 45 + 13; four saves are between the five hundred seconds.
@@ -103,10 +104,10 @@ TEST(ProcessSet, a_repeated_run_begins_without_a_copy) {
   world::HostIndex bad;
   t.at(50, [&](world::World& w) {
     bad = t.host_of_run(0);
-    w.faults().corrupt(0, bad);
+    w.faults().corrupt(world::kFirstFleet, bad);
   });
   t.at(700, [&](world::World& w) {
-    w.faults().strike(0, bad, {.name = "dies", .scope = kTakesProcess}, 0);
+    w.faults().strike(world::kFirstFleet, bad, {.name = "dies", .scope = kTakesProcess}, 0);
   });
   t.run();
   // The second steps at 545; after 155 s 100 are saved, and it goes on at 834.
@@ -144,7 +145,7 @@ TEST(ProcessSet, a_reservation_stops_a_replica) {
   p.replicas = p.least = 1;
   Seconds limit;
   t.at(100, [&](world::World& w) {
-    const cluster::Queue& queue = w.fleet(0).queue();
+    const cluster::Queue& queue = w.fleet(world::kFirstFleet).queue();
     limit = queue.job(queue.running_jobs().front().job).limit.seconds();
   });
   t.run();
@@ -167,12 +168,12 @@ TEST(ProcessSet, a_reservation_stops_slices) {
   std::size_t before = 0, within = 1, after = 0;
   Seconds limit;
   t.at(1999, [&](world::World& w) {
-    const cluster::Queue& queue = w.fleet(0).queue();
+    const cluster::Queue& queue = w.fleet(world::kFirstFleet).queue();
     before = queue.running();
     limit = queue.job(queue.running_jobs().front().job).limit.seconds();
   });
-  t.at(2050, [&](world::World& w) { within = w.fleet(0).queue().running(); });
-  t.at(2499, [&](world::World& w) { after = w.fleet(0).queue().running(); });
+  t.at(2050, [&](world::World& w) { within = w.fleet(world::kFirstFleet).queue().running(); });
+  t.at(2499, [&](world::World& w) { after = w.fleet(world::kFirstFleet).queue().running(); });
   t.run();
   EXPECT_GT(before, 5U);
   EXPECT_EQ(within, 0U);
@@ -180,7 +181,7 @@ TEST(ProcessSet, a_reservation_stops_slices) {
   EXPECT_EQ(limit, years(20));
   EXPECT_GT(t.processes->slices().front()->outcome().stops, 30U);
   // Where all accelerators are taken, one more is asked for and no others.
-  EXPECT_LE(t.world->fleet(0).queue().waiting(), 1U);
+  EXPECT_LE(t.world->fleet(world::kFirstFleet).queue().waiting(), 1U);
 }
 
 // High takes the place of low, and low of nobody.
@@ -223,7 +224,7 @@ TEST(ProcessSet, a_dead_host_is_found_when_its_job_leaves) {
   hangs.sight = failure::FaultSight::timeout;
   t.strike_run(295, hangs, 2);
   t.at(345, [&](world::World& w) {
-    w.fleet(0).queue().put_back(t.running(), cluster::StopCause::preempted);
+    w.fleet(world::kFirstFleet).queue().put_back(t.running(), cluster::StopCause::preempted);
   });
   t.run(true);
   expect_seconds(t.outcome(), {{Cause::start, 90},
@@ -261,7 +262,7 @@ TEST(ProcessSet, fleets_of_one_site_share_its_power_limit) {
   d.sites.front().power = megawatts(5);
   TimedWorld ample(d, seconds(10));
   ample.run();
-  const facility::PowerRoom room = *ample.world->meters().room(0);
+  const facility::PowerRoom room = *ample.world->meters().room(world::kFirstSite);
   for (const double slots : {12.0, 16.0}) {
     d.sites.front().power = (room.always + Watts(1000 * slots + 1)) * room.pue;
     TimedWorld t(d, seconds(400));
@@ -273,7 +274,7 @@ TEST(ProcessSet, fleets_of_one_site_share_its_power_limit) {
     EXPECT_EQ(t.processes->streams()[1]->outcome().waits_s,
               (std::vector<double>{slots < 16 ? 90.0 : 0.0}));
     EXPECT_EQ(t.processes->streams()[1]->outcome().finished, 1U);
-    EXPECT_EQ(t.world->meters().room(0)->running, Watts(0));
+    EXPECT_EQ(t.world->meters().room(world::kFirstSite)->running, Watts(0));
   }
 }
 
@@ -305,8 +306,9 @@ TEST(ProcessSet, a_job_is_told_once_of_a_group_fault) {
     int first = -1;
     t.at(145, [&](world::World& w) {
       first = 5;
-      w.faults().strike_group(0, world::host_at(first), 4, cause);
-      w.faults().strike_group(0, world::host_at(first), 4, cause);  // they are away already
+      w.faults().strike_group(world::kFirstFleet, world::host_at(first), 4, cause);
+      // They are away already.
+      w.faults().strike_group(world::kFirstFleet, world::host_at(first), 4, cause);
     });
     t.run(true);
     EXPECT_EQ(t.outcome().interruptions, 1U);

@@ -12,15 +12,15 @@ std::size_t busiest_hour(const ServicePlan& p) {
   return static_cast<std::size_t>(std::ranges::max_element(p.job.day) - p.job.day.begin());
 }
 
-// The worst hour, with one of the zones down.
+// Returns the zones at the worst hour, with one of them down.
 std::vector<traffic::RegionNow> worst_hour(const std::vector<ServicePlan>& zones, std::size_t lost,
                                            std::size_t hour) {
   std::vector<traffic::RegionNow> now;
   for (std::size_t z = 0; z < zones.size(); ++z) {
     const ServicePlan& p = zones[z];
-    const bool stands = z != lost && p.feasible();
+    const bool is_up = z != lost && p.feasible();
     now.push_back({.load = p.feasible() ? p.job.day[hour] : 0,
-                   .capacity = stands ? p.called_at(hour) * p.capacity : 0});
+                   .capacity = is_up ? p.called_at(hour) * p.capacity : 0});
   }
   return now;
 }

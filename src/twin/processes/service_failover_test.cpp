@@ -31,7 +31,8 @@ fabric:
   compute: { topology: fat-tree, switch: qm9700 }
   wan: [{ between: [east, west], rate: 10 Gb/s, latency: 60 ms }]
 storage:
-  - { name: hot, tier: hot, kind: object, site: east, servers: 3, device: tlc-gen4, devices_per_server: 8, read: 20 GB/s, write: 8 GB/s, capacity: 100 TB }
+  - { name: hot, tier: hot, kind: object, site: east, servers: 3, device: tlc-gen4,
+     devices_per_server: 8, read: 20 GB/s, write: 8 GB/s, capacity: 100 TB }
 scheduler: { kind: kubernetes, recovery: { detect: 15 s, restart: 90 s } }
 workloads:
   - serve:
@@ -55,7 +56,7 @@ design::Serve& paired(design::Design& d) {
 }
 
 GuestWindows guests_at(const machine::Machine& m, const GuestAsk& ask) {
-  const auto zones = service_plans(m, m.design().workloads.front(), false);
+  const auto zones = service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m, false);
   return simulate_guests(m.models(), zones[1].ask, ask);
 }
 
@@ -76,7 +77,7 @@ double requests_in(const LoadWindow& w) {
 
 TEST(ServiceFailover, other_zones_take_as_many_users_as_they_have_capacity_for) {
   const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
-  const auto zones = service_plans(m, m.design().workloads.front(), false);
+  const auto zones = service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m, false);
   ASSERT_EQ(zones.size(), 2u);
   ASSERT_TRUE(zones[0].failover);
   const ZoneFailover& lost = *zones[0].failover;
@@ -144,7 +145,7 @@ TEST(ServiceFailover, users_are_not_sent_where_their_data_may_not_go) {
   paired(d).zones[0].residency = "usa";
   d.sites.front().outage_mtbf = days(10);
   const machine::Machine m = jobs::build_machine(d, machine::known());
-  const auto zones = service_plans(m, m.design().workloads.front(), false);
+  const auto zones = service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m, false);
   EXPECT_TRUE(zones[0].failover->region.ways.empty());
   EXPECT_EQ(zones[1].failover->region.ways.size(), 1u) << "nothing binds that one";
   d.workloads.front().terms.residency = "deu";
@@ -161,7 +162,7 @@ TEST(ServiceFailover, a_zone_runs_the_replicas_it_names) {
   design::Design d = two_sites();
   paired(d).zones[1].replicas = 11;
   const machine::Machine m = jobs::build_machine(d, machine::known());
-  const auto zones = service_plans(m, m.design().workloads.front(), false);
+  const auto zones = service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m, false);
   EXPECT_EQ(zones[0].replicas, 2);
   EXPECT_EQ(zones[1].replicas, 11);
 }

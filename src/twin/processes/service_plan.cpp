@@ -11,12 +11,12 @@
 namespace orrery::processes {
 namespace {
 
-// A run follows no more replicas than this.
+// Most replicas that a run simulates.
 constexpr double kMostReplicas = 1e6;
-// A closed form stands for more requests than have a sampling error.
+// Number of requests that a closed form counts as: large enough to have no sampling error.
 constexpr double kWithoutSampling = 1e15;
 
-// The loads that an autoscaler leaves its replicas, and the hour that it has most to do in.
+// Sets the loads that an autoscaler leaves its replicas, and the hour with the steepest rise.
 void follow_load(const ServicePlan& p, WindowAsk& ask) {
   const auto& rate_at = p.job.day;
   ServiceRise rise;
@@ -29,7 +29,7 @@ void follow_load(const ServicePlan& p, WindowAsk& ask) {
       rise = {.before = rate_at[hour], .after = next, .replicas = p.called_at(hour)};
     }
   }
-  // Turns of talks do not step: their traffic grows with the talks that begin.
+  // The load of conversations does not jump: their traffic grows as new conversations begin.
   if (rise.after > rise.before && p.job.serve->arrivals.visits() <= 1) ask.rise = rise;
 }
 
@@ -53,9 +53,9 @@ void plan_windows(ServicePlan& p) {
   p.ask = std::move(ask);
 }
 
-// M/M/1: the sojourn is exponential with rate mu - lambda.
+// M/M/1: the sojourn time is exponential with rate mu - lambda.
 void plan_plain(ServicePlan& p) {
-  p.stands_in = "its requests wait as M/M/1";
+  p.stands_in = "its requests wait as in M/M/1";
   const double mu = p.most;
   const auto& bound = p.job.serve->objective.latency_p99;
   for (const double load : {0.02, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99}) {
@@ -74,7 +74,7 @@ void plan_plain(ServicePlan& p) {
 
 ServicePlan plan_of(jobs::ServeJob job) {
   ServicePlan p{.job = std::move(job)};
-  if (p.job.fleet != nullptr) p.fleet = p.job.fleet->index.value();
+  if (p.job.fleet != nullptr) p.fleet = p.job.fleet->index;
   if (!p.feasible()) return p;
   p.replicas = static_cast<int>(std::min(p.job.replicas, kMostReplicas));
   p.least = static_cast<int>(std::min(p.job.replicas_least, kMostReplicas));
@@ -122,13 +122,12 @@ int ServicePlan::called_at(std::size_t hour) const {
   return jobs::replicas_called({.min = least, .max = replicas}, job.day[hour], job.target->base());
 }
 
-std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::Workload& w,
+std::vector<ServicePlan> service_plans(std::vector<jobs::ServeJob> jobs, const machine::Machine& m,
                                        bool windows, const std::function<bool()>& stop) {
   std::vector<ServicePlan> plans;
-  for (jobs::ServeJob& job : jobs::serve_jobs(m, w)) plans.push_back(plan_of(std::move(job)));
+  for (jobs::ServeJob& job : jobs) plans.push_back(plan_of(std::move(job)));
   for (ServicePlan& p : plans) p.ask.stop = stop;
-  const bool in_zones = !std::get<design::Serve>(w.task).zones.empty();
-  if (in_zones) plan_failovers(plans);
+  if (plans.front().job.in_zone() != nullptr) plan_failovers(plans);
   if (!windows) return plans;
   for (ServicePlan& p : plans) p.simulate(m.models());
   simulate_failovers(m, plans);

@@ -23,7 +23,8 @@ struct PlainService {
     design::Design d = world::sample_design();
     base = jobs::build_machine(d, machine::known());
     serve.network = design::PlainNetwork{
-        .params = 1e8, .forward = *jobs::plain_rate(base, base.fleets[design::FleetIndex(0)]) * seconds(0.01)};
+        .params = 1e8,
+        .forward = *jobs::plain_rate(base, base.fleets[world::kFirstFleet]) * seconds(0.01)};
     serve.arrivals = {.rate = PerSecond(300)};
   }
   ServicePlan plan() {
@@ -31,7 +32,7 @@ struct PlainService {
     d.workloads.front().task = serve;
     d.workloads.front().terms = {.name = "net"};
     m = jobs::build_machine(std::move(d), machine::known());
-    return service_plans(m, m.design().workloads.front()).front();
+    return service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m).front();
   }
   machine::Machine base;
   machine::Machine m;
@@ -173,7 +174,8 @@ struct SizedService {
     d.workloads.front() = {.terms = {.name = "chat"}, .task = serve};
     if (also) also(d);
     machine = jobs::build_machine(std::move(d), machine::known());
-    plans = service_plans(machine, machine.design().workloads.front(), false);
+    plans = service_plans(jobs::serve_jobs(machine, machine.design().workloads.front()), machine,
+                          false);
   }
   const ServicePlan& plan() const { return plans.front(); }
 };
@@ -209,7 +211,8 @@ TEST(ServicePlan, replicas_carry_the_peak_at_80_percent_load) {
   EXPECT_EQ(p.ask.replicas, p.replicas);
   EXPECT_EQ(p.ask.most, p.most);
   EXPECT_EQ(p.ask.start, p.job.start);
-  EXPECT_EQ(p.job.start, jobs::replica_start(s.machine, *p.job.serve, s.machine.fleets[design::FleetIndex(0)], 1));
+  EXPECT_EQ(p.job.start,
+            jobs::replica_start(s.machine, *p.job.serve, s.machine.fleets[world::kFirstFleet], 1));
   EXPECT_EQ(p.ask.serve, p.job.serve);
   EXPECT_FALSE(p.ask.rise || p.ask.retrieval);
   EXPECT_EQ(p.ask.guests, 0);

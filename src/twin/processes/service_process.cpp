@@ -72,7 +72,7 @@ void ServiceProcess::submit(std::uint32_t part) {
 
 world::HostUse ServiceProcess::use(ReplicaState state) const {
   switch (state) {
-    case ReplicaState::stands:
+    case ReplicaState::runs:
       return stands_;
     case ReplicaState::hangs:
       return resting(fleet_.part(), Cause::detect);
@@ -129,11 +129,12 @@ void ServiceProcess::take_up_load(const world::HostUse& before, double busy_befo
   tell_draws();
 }
 
-// Called after settle(), with the replicas that stand and the hour as they are from now on.
+// Sets the load after settle(): from now on for the replicas that run and for this hour.
 void ServiceProcess::set_load() {
   const double rate = standing_ > 0 ? rate_here() / standing_ : 0;
   busy_ = plan_.busy_at(rate);
-  // An engine decodes most of the time: memory work, with prompts' matrix work at the highest.
+  // An engine decodes most of the time, which is memory work; its highest draw is the matrix work
+  // of prompts.
   stands_ = working(fleet_.part(), busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
 }
 
@@ -141,20 +142,20 @@ void ServiceProcess::become(std::uint32_t part, ReplicaState state) {
   settle();
   Replica& replica = replicas_[part];
   const world::HostUse before = use(replica.state);
-  const bool stood = replica.state == ReplicaState::stands;
+  const bool ran = replica.state == ReplicaState::runs;
   const std::int64_t slots = plan_.slots;
-  // The others' load changes with the number that stands: all go over to their new use.
-  const std::int64_t others = std::int64_t{placed_ - (stood ? 1 : 0)} * slots;
+  // When the number of running replicas changes, the load of each changes: all get their new use.
+  const std::int64_t others = std::int64_t{placed_ - (ran ? 1 : 0)} * slots;
   const world::HostUse old_use = stands_;
   const double old_busy = busy_;
-  const int more = (state == ReplicaState::stands ? 1 : 0) - (stood ? 1 : 0);
+  const int more = (state == ReplicaState::runs ? 1 : 0) - (ran ? 1 : 0);
   placed_ += more;
   standing_ += more * plan_.replicas_at(static_cast<int>(part));
   set_load();
   replica.state = state;
   slots_.shift(others, old_use, stands_);
   slots_.shift(slots, before, use(state));
-  slots_.mark_busy(-static_cast<double>(others + (stood ? slots : 0)), old_busy);
+  slots_.mark_busy(-static_cast<double>(others + (ran ? slots : 0)), old_busy);
   slots_.mark_busy(static_cast<double>(placed_) * plan_.slots, busy_);
   tell_draws();
   tell_observer();
@@ -193,12 +194,12 @@ void ServiceProcess::call() {
   reload_next();
 }
 
-// Those that wait or hang load what is newest when they come back.
+// Replicas that are queued or hang load the newest weights when they come back.
 void ServiceProcess::reload_next() {
   for (std::uint32_t part = reloads_ ? *reloads_ + 1 : 0; part < replicas_.size(); ++part) {
     Replica& replica = replicas_[part];
     const bool starts = replica.state == ReplicaState::starts;
-    if (!starts && replica.state != ReplicaState::stands) continue;
+    if (!starts && replica.state != ReplicaState::runs) continue;
     reloads_ = part;
     kernel_.cancel(replica.timer);
     if (!starts) become(part, ReplicaState::starts);
@@ -229,7 +230,7 @@ Seconds ServiceProcess::struck(std::uint32_t part, std::optional<world::HostInde
 void ServiceProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Replica& replica = replicas_[part];
   kernel_.cancel(replica.timer);
-  if (replica.state == ReplicaState::stands) become(part, ReplicaState::hangs);
+  if (replica.state == ReplicaState::runs) become(part, ReplicaState::hangs);
   slots_.give(plan_.slots, use(replica.state));
   replica.state = ReplicaState::waits;
   slots_.want(plan_.slots);
@@ -271,7 +272,7 @@ void ServiceProcess::retire(std::uint32_t part) {
     slots_.want(-plan_.slots);
     fleet_.queue().cancel(replica.index);
   } else {
-    if (replica.state == ReplicaState::stands) become(part, ReplicaState::starts);
+    if (replica.state == ReplicaState::runs) become(part, ReplicaState::starts);
     slots_.give(plan_.slots, use(replica.state));
     fleet_.leave(replica.index);
   }
@@ -302,11 +303,11 @@ void ServiceProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t da
   }
   const auto part = static_cast<std::uint32_t>(data);
   if (kind == kReady) {
-    become(part, ReplicaState::stands);
+    become(part, ReplicaState::runs);
     if (reloads_ == part) reload_next();
     return;
   }
-  // Its launcher starts the processes again where they were.
+  // The launcher starts the processes again in the same place.
   become(part, ReplicaState::starts);
   start(part);
 }

@@ -40,7 +40,7 @@ struct TimedService : TimedWorld {
     p.job.day.fill(6);
     p.job.day[1] = 9;
     p.windows.levels = {{.rate = 2, .busy = 0.25, .stay = 1}, {.rate = 4, .busy = 0.5, .stay = 3}};
-    scenario.fleets[0].hosts_per_rack = 1;
+    scenario.fleets[world::kFirstFleet].hosts_per_rack = 1;
   }
   ServicePlan& plan() { return scenario.services.front(); }
   const ServiceOutcome& outcome() const { return processes->services().front()->outcome(); }
@@ -72,8 +72,9 @@ TEST(ServiceProcess, replicas_start_and_answer_the_hours_traffic) {
                     {Cause::productive, 12 * busy},
                     {Cause::standby, 12 * (7150 - busy)}});
   // One and a half hosts draw 0.57 of the rise while they are busy, and all of it at the highest.
-  EXPECT_NEAR(world.meters().site(0).energy.base(), 6000.0 * 7200 + 1.5 * 8000 * 0.57 * busy, 1);
-  EXPECT_NEAR(world.meters().site(0).highest.base(), 6000 + 1.5 * 8000, 1e-6);
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).energy.base(),
+              6000.0 * 7200 + 1.5 * 8000 * 0.57 * busy, 1);
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).highest.base(), 6000 + 1.5 * 8000, 1e-6);
   EXPECT_NEAR(t.level("restart_accelerators", 20), 12, 1e-9);
   EXPECT_NEAR(t.level("idle_accelerators", 20), 12, 1e-9);
   EXPECT_NEAR(t.level("productive_accelerators", 100), 3, 1e-9);
@@ -81,7 +82,7 @@ TEST(ServiceProcess, replicas_start_and_answer_the_hours_traffic) {
   EXPECT_NEAR(t.level("productive_accelerators", 4000), 4.5, 1e-9);
   EXPECT_NEAR(t.level("idle_accelerators", 4000), 19.5, 1e-9);
   // Two replicas are in the first rack and one in the second.
-  const auto racks = t.world->fleet(0).racks().until(sim::SimTime::from(hours(2)));
+  const auto racks = t.world->fleet(world::kFirstFleet).racks().until(sim::SimTime::from(hours(2)));
   ASSERT_EQ(racks.size(), 3U);
   EXPECT_NEAR(racks[0].energy.base(), 8000 * 0.57 * busy, 1);
   EXPECT_NEAR(racks[1].energy.base(), 4000 * 0.57 * busy, 1);
@@ -134,7 +135,9 @@ TEST(ServiceProcess, a_replica_restarts_in_place_after_a_process_fault) {
     EXPECT_NEAR(t.level("productive_accelerators", 1005), 3, 1e-9);
     EXPECT_NEAR(t.level("idle_accelerators", 1005), 24 - 4 - 3, 1e-9);
     EXPECT_NEAR(t.level("restart_accelerators", 1005), 4, 1e-9);
-    EXPECT_NEAR(t.world->fleet(0).racks().until(sim::SimTime::from(hours(1)))[1].energy.base(),
+    const auto racks =
+        t.world->fleet(world::kFirstFleet).racks().until(sim::SimTime::from(hours(1)));
+    EXPECT_NEAR(racks[1].energy.base(),
                 4000 * 0.57 * (0.25 * (3550 - down) + 10 + detect), 1);
   }
 }
@@ -162,7 +165,7 @@ TEST(ServiceProcess, an_evicted_replica_starts_again) {
   TimedService t(hours(1));
   const auto put_back = [&](double second) {
     t.at(second, [](world::World& w) {
-      cluster::Queue& queue = w.fleet(0).queue();
+      cluster::Queue& queue = w.fleet(world::kFirstFleet).queue();
       queue.put_back(queue.running_jobs().front().job, cluster::StopCause::preempted);
     });
   };
@@ -199,7 +202,7 @@ TEST(ServiceProcess, a_dead_replica_does_not_delay_new_weights_elsewhere) {
   TimedService t(hours(1));
   t.at(1000, [](world::World& w) { w.process(world::ProcessIndex(0)).call(); });
   t.at(1010, [](world::World& w) {
-    w.faults().strike(0, world::HostIndex(0), service_fault(kTakesProcess), 0);
+    w.faults().strike(world::kFirstFleet, world::HostIndex(0), service_fault(kTakesProcess), 0);
   });
   t.run();
   // 1000..1010 two, 1010..1110 one, 1110..1120 two.
@@ -255,10 +258,10 @@ TEST(ServiceProcess, replicas_on_slices_come_and_go_together) {
   t.plan().slots = 1;
   t.plan().beside = 2;
   t.at(1000, [](world::World& w) {
-    w.faults().strike(0, world::HostIndex(0), service_fault(kTakesProcess), 0);
+    w.faults().strike(world::kFirstFleet, world::HostIndex(0), service_fault(kTakesProcess), 0);
   });
   t.at(2000, [](world::World& w) {
-    w.faults().strike(0, world::HostIndex(0), service_fault(kTakesProcess), 0.2);
+    w.faults().strike(world::kFirstFleet, world::HostIndex(0), service_fault(kTakesProcess), 0.2);
   });
   t.run();
   // Two placements, of two and of one.
@@ -357,7 +360,7 @@ TEST(ServiceProcess, a_queued_replica_can_be_retired) {
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {2, 200}}));
   EXPECT_EQ(t.outcome().called, 2U);
-  EXPECT_EQ(t.world->fleet(0).queue().waiting(), 0U);
+  EXPECT_EQ(t.world->fleet(world::kFirstFleet).queue().waiting(), 0U);
   EXPECT_NEAR(t.booked_s(Cause::stranded), 0, 1e-9);
 }
 

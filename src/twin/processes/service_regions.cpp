@@ -43,7 +43,7 @@ void ServiceRegions::reroute(std::size_t number) {
   }
   kernel_.cancel(group.timer);
   if (group.policy.next_look() == traffic::kForever) return;
-  // Due a little late rather than a nanosecond early.
+  // Slightly late, because a nanosecond early would be too soon.
   const Seconds due = Seconds(group.policy.next_look()) + milliseconds(1);
   group.timer = kernel_.schedule(sim::SimTime::from(due), sim::EventRank::finish, *this, 0, number);
 }

@@ -1,9 +1,10 @@
 // The zones of services that take each other's traffic, in a run: one policy per service
-// (traffic/failover.h), asked whenever replicas of a zone come or go, an hour begins, or a zone
-// that is down is to be given up.
+// (traffic/failover.h), asked whenever replicas of a zone start or stop, an hour begins, or it is
+// time to give up a zone that is down.
 //
 // A zone carries what its running replicas carry within the objective. Without running replicas it
-// is down, whatever the cause. A zone that comes back regains its users as its replicas answer.
+// is down, whatever the cause. A zone that comes back regains its users as its replicas start to
+// answer.
 #pragma once
 
 #include <map>
@@ -18,7 +19,8 @@ namespace orrery::processes {
 
 class ServiceRegions final : public sim::EventHandler, private ZoneObserver {
  public:
-  // Zones of one workload follow each other in `services`. All outlive it.
+  // Zones of one workload must be next to each other in `services`. The arguments must outlive the
+  // object.
   ServiceRegions(sim::Kernel& kernel, std::span<ServiceProcess* const> services);
   ~ServiceRegions();
   ServiceRegions(const ServiceRegions&) = delete;

@@ -12,31 +12,34 @@
 namespace orrery::processes {
 namespace {
 
-constexpr int kReplicasSeen = 4;     // behind one router in a window
-constexpr int kReplicasAtLoss = 16;  // where one of them is lost
-// In mean stays of a request: before what counts, while it counts, and after it.
+constexpr int kReplicasSeen = 4;     // replicas behind one router in a window
+constexpr int kReplicasAtLoss = 16;  // replicas in a window in which one is lost
+// Lengths of a window's parts in mean stays of a request: before what counts, while it counts, and
+// after it.
 constexpr double kFilling = 3;
 constexpr double kCounting = 12;
 constexpr double kDraining = 2;
-constexpr double kRequestsLeast = 400;  // that count
+constexpr double kRequestsLeast = 400;  // least requests that count
 constexpr double kRequestsMost = 1600;
-constexpr int kCallsCounted = 4;     // times as many where what counts are tasks of several calls
-constexpr double kLevels = 4;        // from the quietest hour to the busiest
-constexpr double kNearlyAll = 0.98;  // of what a replica carries at all
-constexpr double kSameLoad = 0.04;   // levels nearer than this are one
+constexpr int kCallsCounted = 4;     // times as many if what counts are tasks of several calls
+constexpr double kLevels = 4;        // levels from the quietest hour to the busiest
+constexpr double kNearlyAll = 0.98;  // share of the most that a replica carries
+constexpr double kSameLoad = 0.04;   // loads closer than this share one level
 constexpr Seconds kLossMost = minutes(1);
 constexpr Seconds kRiseMost = minutes(10);
 constexpr Seconds kGuestsSeen = minutes(1);
 constexpr std::uint64_t kSystemPrompt = 1;
-// Talks fill a cache while they think; of more requests than this the filling is cut short.
+// Conversations fill a cache even while users think; beyond this number of requests the filling
+// phase is cut short.
 constexpr double kFillingMost = 6000;
-// Requests whose adapters starve stay without end: what is late by minutes is seen in minutes.
+// Requests that wait for adapters may stay without end; a delay of minutes shows within minutes.
 constexpr Seconds kStayMost = minutes(2);
 using figures::assumptions::kUsualToken;
 
-// A prompt that no replica could hold beside its answer, or take in one step, is cut.
+// Lengths at which a prompt is cut: no replica could hold it with its answer, or compute it in one
+// step.
 struct Cuts {
-  double held = 0;  // tokens of one attention rank's cache
+  double held = 0;  // tokens in one attention rank's cache
   double prompt = 0;
 
   explicit Cuts(const WindowAsk& ask)
@@ -65,9 +68,10 @@ traffic::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std
           .seed = seed};
 }
 
-// Talks whose every turn is answered after the same time: what comes is then known ahead.
-std::vector<traffic::Timed> talks_in_order(const WindowAsk& ask, double rate, Seconds until,
-                                           std::uint64_t seed) {
+// Conversations in which each turn is answered after the same time: all arrivals are then known in
+// advance.
+std::vector<traffic::Timed> conversations_in_order(const WindowAsk& ask, double rate, Seconds until,
+                                                   std::uint64_t seed) {
   traffic::Talks talks(talks_of(ask, rate, until, seed));
   const double stay = ask.query.request.output * kUsualToken.base();
   std::vector<traffic::Timed> all;
@@ -86,14 +90,14 @@ std::vector<traffic::Timed> talks_in_order(const WindowAsk& ask, double rate, Se
 
 std::vector<traffic::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed) {
-  if (ask.serve->arrivals.visits() > 1) return talks_in_order(ask, rate, until, seed);
+  if (ask.serve->arrivals.visits() > 1) return conversations_in_order(ask, rate, until, seed);
   const double accepted = ask.query.request.accepted_per_step;
   traffic::OpenLoad load{.rate = rate,
                          .requests = static_cast<int>(rate * until.base() * 1.1) + 100,
                          .prompt = ask.lengths.prompt,
                          .output = ask.lengths.output,
                          .seed = seed};
-  // An answer takes as many steps as it has tokens over those that a step brings.
+  // An answer takes its number of tokens divided by the tokens per step.
   load.output.length /= accepted;
   load.output.p99 /= accepted;
   std::vector<traffic::Timed> all = traffic::open_load(load);
@@ -146,7 +150,7 @@ class Windows {
     return window_of(run(rate, replicas, span, 0), rate, span);
   }
 
-  // Requests that come from a little before the loss until the replica is back and has caught up.
+  // Simulates requests from shortly before the loss until the replica is back and has caught up.
   LoadWindow loss(double& restarted) {
     const int replicas = std::min(kReplicasAtLoss, ask_.replicas);
     const double stay = stay_at(ask_.high);
@@ -158,7 +162,8 @@ class Windows {
     return window_of(done, ask_.high, span);
   }
 
-  // From the steepest hour's first request until replicas that it called for have caught up.
+  // Simulates from the steepest hour's first request until the replicas that were started for it
+  // have caught up.
   LoadWindow rise(const ServiceRise& r) {
     const design::Autoscale& scale = *ask_.serve->autoscale;
     const int replicas = std::min(kReplicasAtLoss, r.replicas);
@@ -187,7 +192,7 @@ class Windows {
     return window_of(traffic::Fleet(fleet, policy_, clock_).run(load), r.after / r.replicas, span);
   }
 
-  // From the moment at which the guests are sent there, for long enough to see the storm pass.
+  // Simulates from the moment at which guests are sent there until the storm has passed.
   GuestWindows guests(const GuestAsk& g) {
     const int replicas = std::min(kReplicasAtLoss, g.replicas);
     const double part = static_cast<double>(replicas) / g.replicas;
@@ -219,13 +224,14 @@ class Windows {
   double filling(double stay, double rate) const {
     const design::Arrivals& a = ask_.serve->arrivals;
     if (a.visits() <= 1) return kFilling * stay;
-    // Tasks that are met in their middle wait for a tool; those at a replica are missing at first.
+    // Tasks that have already begun are waiting for a tool; those at a replica are missing at
+    // first.
     const double steady = kFilling * a.pause().base() + task(stay);
     return kFilling * stay + std::min(steady, kFillingMost / rate);
   }
 
   bool is_agent() const { return ask_.serve->arrivals.agent.has_value(); }
-  // Until a task that began last has ended, on average: others come as long.
+  // Returns the mean time until a task that began last has ended: new ones arrive until then.
   double task(double stay) const {
     if (!is_agent()) return 0;
     const int calls = ask_.serve->arrivals.visits();
@@ -234,7 +240,8 @@ class Windows {
 
   double back() const { return min(ask_.start, kLossMost).base(); }
 
-  // How long a request stays, in closed form; what a replica cannot carry stays as if it could.
+  // Returns how long a request stays, in closed form; a load that a replica cannot carry is treated
+  // as if it could.
   double stay_at(double rate) const {
     double low = 1;
     double high = std::max(2.0, ask_.replica.limits.max_sequences);
@@ -298,10 +305,10 @@ class Windows {
   serving::ServingCosts source_;
   serving::StepClock clock_;
   engines::EnginePolicy policy_;
-  std::uint64_t seed_ = 1;  // levels are drawn apart, so that their errors are not one
+  std::uint64_t seed_ = 1;  // each level has its own random stream, so their errors are independent
 };
 
-// What a replica cannot carry has no steady state: a run counts such time as not carried.
+// A load that a replica cannot carry has no steady state: a run counts such time as not carried.
 std::vector<double> levels_of(const WindowAsk& ask) {
   std::vector<double> rates;
   for (int i = 0; i < kLevels; ++i) {
@@ -310,7 +317,7 @@ std::vector<double> levels_of(const WindowAsk& ask) {
   if (ask.replicas > 1) rates.push_back(ask.high * ask.replicas / (ask.replicas - 1));
   if (ask.guests > 0) rates.push_back(std::max(rates.back(), ask.high + ask.guests));
   if (ask.serve->autoscale) {
-    // Until replicas have followed, the others have more.
+    // Until new replicas have started, the others have more load.
     const double more = std::max(rates.back(), kNearlyAll * ask.most);
     rates.push_back((rates.back() + more) / 2);
     rates.push_back(more);

@@ -1,15 +1,15 @@
-// How a service's requests are answered at some loads of a replica: windows of them, simulated one
-// by one on engines that decide iteration by iteration (traffic/fleet.h, apart_fleet.h).
+// How a service's requests are answered at certain loads of a replica: windows of them, simulated
+// one by one on engines that decide iteration by iteration (traffic/fleet.h, apart_fleet.h).
 //
 // A window is a Poisson stream with the lengths of the service's mix on a few replicas behind one
-// router. It begins empty, and goes on for some mean stays of a request before the first that
-// counts has come and after the last has: filling and draining are no part of the load. What counts
-// is cut into parts by time (traffic/load_window.h).
+// router. It begins empty, and runs for some mean stays of a request before the first request that
+// counts and after the last one: filling and draining are not part of the load. The requests that
+// count are divided into parts by time (traffic/load_window.h).
 // Levels are the loads that a run meets: from the quietest hour to the busiest with all replicas,
-// and the busiest with one of them lost. A window of its own loses a replica: its requests begin
-// anew elsewhere, and it is back after its start. Another meets the traffic of the steepest hour
-// with the replicas of the hour before it, which an autoscaler then follows. Wrong where replicas
-// in greater number than a window has share arrivals more evenly.
+// and the busiest with one of them lost. A separate window loses a replica: its requests start over
+// elsewhere, and it is back after its start time. Another takes the traffic of the steepest hour
+// with the replicas of the hour before it, which an autoscaler then increases. Wrong if there are
+// more replicas than in a window, because they share arrivals more evenly.
 #pragma once
 
 #include <functional>
@@ -33,11 +33,11 @@ using traffic::Sampled;
 using traffic::sampled;
 using traffic::WindowPart;
 
-// The hour at which an autoscaled service's traffic grows most.
+// The hour in which an autoscaled service's traffic grows most.
 struct ServiceRise {
-  double before = 0;  // requests a second, of all replicas
+  double before = 0;  // requests per second on all replicas
   double after = 0;
-  int replicas = 0;  // that stand before
+  int replicas = 0;  // replicas that run before the rise
 };
 
 // A service whose windows are wanted.
@@ -47,50 +47,52 @@ struct WindowAsk {
   serving::Replica replica;
   jobs::ServeLengths lengths;
   int replicas = 1;
-  int prefill = 0;    // of them, where prefill and decode are apart
-  double low = 0;     // requests a second of one replica, in the quietest hour
-  double high = 0;    // in the busiest
-  double most = 0;    // that it can carry at all
-  double guests = 0;  // of another site's users, at the most
-  Seconds start;      // of a replica that was lost, or is called
+  int prefill = 0;    // replicas for prefill, if prefill and decode are separate
+  double low = 0;     // requests per second of one replica, in the quietest hour
+  double high = 0;    // requests per second of one replica, in the busiest hour
+  double most = 0;    // requests per second that one replica can carry at all
+  double guests = 0;  // most requests per second from another site's users
+  Seconds start;      // start time of a replica that was lost or added
   std::optional<ServiceRise> rise;
   jobs::KvRoom kv;
-  std::optional<double> shared;  // of a prompt, with others; none: what is found of it
-  std::optional<traffic::RetrievalLaw> retrieval;  // before a prompt is whole
-  // Once it is true the windows end early, and are not to be used: nobody waits for them any more.
+  std::optional<double> shared;  // share of a prompt that is shared; none: the share that is found
+  std::optional<traffic::RetrievalLaw> retrieval;  // reads that complete a prompt
+  // Once it returns true the windows end early, and the result must not be used: the caller no
+  // longer waits for it.
   std::function<bool()> stop = {};
 };
 
 struct ServiceWindows {
   std::vector<LoadWindow> levels;  // by rate
   LoadWindow loss;                 // the busiest hour, while a replica is lost and comes back
-  double restarted = 0;            // requests that the loss made begin anew
+  double restarted = 0;            // requests that start over because of the loss
   std::optional<LoadWindow> rise;  // while replicas follow the steepest hour
 };
 
 ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask);
-// The same at loads of one's own, rising; what a replica cannot carry at all is left out.
+// Simulates windows at given loads, in rising order; loads that a replica cannot carry at all are
+// left out.
 ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask,
                                 std::span<const double> rates);
 
-// Users of a site that is lost, at another: those whose answers were lost begin anew there at once,
-// and then more come at their rate, beside the users of its own.
+// Users of a lost site at another site: those whose answers were lost start over there at once, and
+// then more arrive at their rate, in addition to the site's own users.
 struct GuestAsk {
-  double own = 0;    // requests a second, of all replicas
-  double rate = 0;   // of the guests
-  double stay = 0;   // seconds that a request of theirs was at home
-  int replicas = 1;  // that stand
-  Seconds away;      // what the way adds to a first token
+  double own = 0;    // requests per second of its own users, on all replicas
+  double rate = 0;   // requests per second of the guests
+  double stay = 0;   // seconds that a guest's request stayed at home
+  int replicas = 1;  // running replicas
+  Seconds away;      // time that the path adds to a first token
 };
 struct GuestWindows {
   LoadWindow guests;
   LoadWindow hosts;
-  double restarted = 0;  // guests that begin anew
+  double restarted = 0;  // guests whose requests start over
 };
 GuestWindows simulate_guests(const machine::Models& models, const WindowAsk& ask,
                              const GuestAsk& guests);
 
-// Requests as they come at a rate until a time, cut to what a replica holds.
+// Returns the requests that arrive at a rate until a time, cut to what a replica can hold.
 std::vector<traffic::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed);
 

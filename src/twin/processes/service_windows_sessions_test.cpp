@@ -37,7 +37,9 @@ struct TalkingService {
   }
   explicit TalkingService(const std::function<void(design::Serve&)>& change)
       : machine(jobs::build_machine(design_of(change), machine::known())),
-        plan(service_plans(machine, machine.design().workloads.front(), false).front()),
+        plan(service_plans(jobs::serve_jobs(machine, machine.design().workloads.front()), machine,
+                           false)
+                 .front()),
         ask(plan.ask),
         costs(serving_costs(machine.models(), ask.query)),
         source(serving_source(costs)) {
@@ -228,7 +230,7 @@ struct Windowed {
 
   explicit Windowed(const design::Design& d) {
     const machine::Machine m = jobs::build_machine(d, machine::known());
-    plan = service_plans(m, m.design().workloads.front(), false).front();
+    plan = service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m, false).front();
     EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     const ServiceWindows w = simulate_windows(m.models(), plan.ask, high);
@@ -259,7 +261,8 @@ TEST(ServiceWindowsSessions, adapters_slow_tokens_slightly) {
 
 TEST(ServiceWindowsSessions, the_first_adapters_are_asked_for_most) {
   const machine::Machine m = jobs::build_machine(adapted_design(10, 4), machine::known());
-  const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
+  const ServicePlan plan =
+      service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m, false).front();
   const auto load = window_arrivals(plan.ask, 20, seconds(200), 1);
   std::vector<int> asked(11);
   for (const traffic::Timed& t : load) ++asked[static_cast<std::size_t>(t.spec.adapter)];
@@ -274,7 +277,8 @@ TEST(ServiceWindowsSessions, a_conversation_keeps_its_adapter) {
   serve.arrivals.turns = 4;
   serve.arrivals.think_time = seconds(20);
   const machine::Machine m = jobs::build_machine(d, machine::known());
-  const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
+  const ServicePlan plan =
+      service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m, false).front();
   std::map<std::uint64_t, std::set<int>> of_talk;
   for (const traffic::Timed& t : window_arrivals(plan.ask, 6, seconds(100), 1)) {
     of_talk[t.spec.session].insert(t.spec.adapter);

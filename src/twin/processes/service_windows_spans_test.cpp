@@ -37,7 +37,9 @@ struct Spanned {
   }
   explicit Spanned(const std::function<void(design::Serve&)>& change = [](design::Serve&) {})
       : machine(jobs::build_machine(design_of(change), machine::known())),
-        plan(service_plans(machine, machine.design().workloads.front(), false).front()),
+        plan(service_plans(jobs::serve_jobs(machine, machine.design().workloads.front()), machine,
+                           false)
+                 .front()),
         ask(plan.ask),
         costs(serving_costs(machine.models(), ask.query)),
         source(serving_source(costs)) {

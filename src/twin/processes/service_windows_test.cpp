@@ -38,7 +38,8 @@ struct Planned {
 
   explicit Planned(design::Design d)
       : machine(jobs::build_machine(std::move(d), machine::known())),
-        plan(service_plans(machine, machine.design().workloads.front()).front()) {}
+        plan(service_plans(jobs::serve_jobs(machine, machine.design().workloads.front()), machine)
+                 .front()) {}
 
   // Of a day on which nothing fails.
   std::vector<double> day() const {
@@ -161,7 +162,7 @@ struct FullRun {
 FullRun full_run(const Planned& p, std::size_t hours, double seconds) {
   const design::Serve& serve = *p.plan.job.serve;
   const machine::Models& models = p.machine.models();
-  const machine::Fleet& fleet = p.machine.fleets[design::FleetIndex(p.plan.fleet)];
+  const machine::Fleet& fleet = p.machine.fleets[p.plan.fleet];
   const catalog::ModelShape* model =
       find_model(p.machine.design(), p.machine.catalog(), serve.model);
   jobs::ServingQuery q =

@@ -90,7 +90,7 @@ void SliceProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data
   serve();
 }
 
-// The first to come of those at the head of their profile that have a place.
+// Starts the earliest of the jobs at the head of their profile that have a place.
 bool SliceProcess::start_next() {
   std::vector<std::uint32_t> heads;
   for (const auto& line : waiting_) {
@@ -185,7 +185,7 @@ void SliceProcess::release(std::uint32_t part) {
 void SliceProcess::lose_jobs(std::uint32_t part) {
   book();
   const sim::SimTime now = kernel_.now();
-  // From the last to the first, so that each comes before those that came after it.
+  // In reverse order, so that each job is queued before those that arrived after it.
   std::vector<std::uint32_t> all;
   for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
     if (jobs_[j].is_running && jobs_[j].device == part) all.push_back(j);
@@ -232,7 +232,7 @@ void SliceProcess::evicted(std::uint32_t part, cluster::StopCause) {
   kernel_.schedule(kernel_.now(), sim::EventRank::start, *this, kServe);
 }
 
-// Of the slots that it held, what was not in use, in whole ones.
+// Books the part of its slots that was not in use, in whole slots.
 void SliceProcess::close() {
   if (!plan_.feasible()) return;
   book();

@@ -1,14 +1,15 @@
 // Jobs that ask for a slice of an accelerator (MIG): they share accelerators that are taken from
 // the fleet's queue one at a time.
 //
-//   comes -> waits for a legal place on an open accelerator (cluster/mig_pool.h) -> runs -> done
-//   no place: one accelerator more is asked of the queue, like a job of one that stays; an
-//   accelerator without a slice in use goes back
-// Within a profile jobs start in their order; another profile may pass them where it fits. Of the
-// time of open accelerators, in sevenths: slices in use are productive, those that no profile fits
-// beside are `free while jobs wait` (stranded), the rest is free. A fault takes all slices of its
-// accelerator, and their jobs start over. How long jobs are is drawn as a stream's (work_plan.h).
-// Where it is wrong: cutting an instance takes no time; slices do not slow each other.
+//   arrives -> waits for a legal place on an open accelerator (cluster/mig_pool.h) -> runs -> done
+//   no place: one more accelerator is requested from the queue, as a job of one that stays; an
+//   accelerator without a slice in use is returned
+// Within a profile, jobs start in their order; another profile may pass them if it fits. The time
+// of open accelerators is booked in sevenths: slices in use are productive, those that fit no
+// waiting profile are `free while jobs wait` (stranded), the rest is free. A fault takes all slices
+// of its accelerator, and their jobs start over. Job lengths are drawn as for a stream
+// (work_plan.h). Where it is wrong: cutting an instance takes no time; slices do not slow each
+// other.
 #pragma once
 
 #include <deque>
@@ -26,13 +27,13 @@ namespace orrery::processes {
 struct SliceOutcome {
   std::uint64_t submitted = 0;
   std::uint64_t finished = 0;
-  std::uint64_t stops = 0;  // lost their place
+  std::uint64_t stops = 0;  // times that jobs lost their place
   std::uint64_t waiting = 0;
   std::uint64_t running = 0;
-  std::uint64_t faults = 0;  // that hit one of its accelerators
-  bool never_fits = false;   // not one accelerator may be had
+  std::uint64_t faults = 0;  // faults that hit one of its accelerators
+  bool never_fits = false;   // it may not have even one accelerator
   std::vector<double> waits_s;
-  // Of accelerators that were open, in nanoseconds of a compute slice.
+  // Time of the accelerators that were open, in nanoseconds of a compute slice.
   cluster::GpuTime open{};
   cluster::GpuTime used{};
   cluster::GpuTime stranded{};
@@ -60,7 +61,7 @@ class SliceProcess final : public world::Process, public sim::EventHandler {
   enum Kind : std::uint32_t { kArrival, kDone, kServe, kBack };
   enum class DeviceState : std::uint8_t { unused, asked, open, hangs };
   struct Job {
-    int wanted = 0;  // of the plan's
+    int wanted = 0;  // index into the plan's wanted profiles
     Seconds run;
     sim::SimTime submitted;
     sim::SimTime started;
@@ -82,9 +83,9 @@ class SliceProcess final : public world::Process, public sim::EventHandler {
   void ask_for_device();
   void finish(std::uint32_t job);
   void release(std::uint32_t part);
-  // Its jobs start over.
+  // The jobs of an accelerator start over.
   void lose_jobs(std::uint32_t part);
-  // What the pool did since the last time.
+  // Books what the pool did since the last call.
   void book();
   world::HostUse use(DeviceState state) const;
 
@@ -98,7 +99,7 @@ class SliceProcess final : public world::Process, public sim::EventHandler {
   cluster::MigPool pool_;
   std::vector<Job> jobs_;
   std::vector<std::uint32_t> unused_;
-  std::vector<std::deque<std::uint32_t>> waiting_;  // by what they want
+  std::vector<std::deque<std::uint32_t>> waiting_;  // by wanted profile
   std::vector<Device> devices_;
   bool is_asking_ = false;
   sim::SimTime booked_;

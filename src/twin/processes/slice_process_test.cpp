@@ -102,7 +102,7 @@ TEST(SliceProcess, equal_slices_wait_as_a_queue_with_that_many_servers) {
     EXPECT_EQ(o.stops + o.faults, 0U);
     EXPECT_FALSE(o.never_fits);
     // One accelerator more is asked for at a time.
-    EXPECT_LE(t.world->fleet(0).queue().waiting(), 1U);
+    EXPECT_LE(t.world->fleet(world::kFirstFleet).queue().waiting(), 1U);
     EXPECT_NEAR(t.slices_s(o.used), used * c.slices, 1e-3);
     EXPECT_TRUE(o.stranded == 0 && o.lost == 0);
     EXPECT_NEAR(t.booked_s(Cause::productive), used * c.slices / 7, 1e-3);
@@ -131,9 +131,11 @@ TEST(SliceProcess, an_accelerator_is_held_while_a_slice_is_in_use) {
   EXPECT_NEAR(t.booked_s(Cause::idle), 8 * 60000 - used / 7, 1e-3);
   EXPECT_NEAR(t.booked_s(Cause::stranded), 0, 1e-9);
   // The accelerator draws 0.52 of its part of the rise, 1000 W, and all of it at the highest.
-  EXPECT_NEAR(t.world->meters().site(0).energy.base(), 2000.0 * 60000 + 520 * open, 1e-2);
-  EXPECT_NEAR(t.world->meters().site(0).highest.base(), 3000, 1e-6);
-  const auto racks = t.world->fleet(0).racks().until(sim::SimTime::from(seconds(60000)));
+  EXPECT_NEAR(t.world->meters().site(world::kFirstSite).energy.base(), 2000.0 * 60000 + 520 * open,
+              1e-2);
+  EXPECT_NEAR(t.world->meters().site(world::kFirstSite).highest.base(), 3000, 1e-6);
+  const auto racks =
+      t.world->fleet(world::kFirstFleet).racks().until(sim::SimTime::from(seconds(60000)));
   EXPECT_NEAR(racks[0].energy.base(), 520 * open, 1e-2);
   EXPECT_NEAR(t.level("productive_accelerators", 59999), 0, 1e-6);
   EXPECT_NEAR(t.level("idle_accelerators", 59999), 8, 1e-6);

@@ -21,12 +21,12 @@ using figures::assumptions::kJobUtilisation;
 using figures::assumptions::kJobVariation;
 using figures::assumptions::kTraceUsers;
 using figures::assumptions::kUsersLimitMost;
-// Jobs that wait at the end are asked why, up to so many.
+// Most waiting jobs that are asked for the reason at the end.
 constexpr std::uint64_t kAsked = 200;
 
 }  // namespace
 
-TaskProcess::TaskProcess(world::World& world, world::ProcessIndex index, std::size_t fleet,
+TaskProcess::TaskProcess(world::World& world, world::ProcessIndex index, design::FleetIndex fleet,
                          const design::Workload& workload)
     : world::Process(index, fleet),
       kernel_(world.kernel()),
@@ -76,7 +76,7 @@ bool TaskProcess::submit(const Task& task) {
   return true;
 }
 
-// Into the queue; false where it can never start.
+// Puts a job into the queue; returns false if it can never start.
 bool TaskProcess::enter(std::uint32_t part) {
   const Task& task = live_[part].task;
   cluster::JobRequest request = fleet_.request_for(index(), workload_, task.user);
@@ -97,7 +97,7 @@ bool TaskProcess::enter(std::uint32_t part) {
   return true;
 }
 
-// What its last run drew above idle, where it ran and where it would have.
+// Books what its last run drew above idle, at its actual start and at the start without waiting.
 void TaskProcess::book_draw(const Live& live) {
   if (!clean_) return;
   const world::FleetPart& part = fleet_.part();
@@ -131,7 +131,7 @@ void TaskProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>
                                 sim::EventRank::finish, *this, ends ? kDone : kTimeOut, part);
 }
 
-// What it did since its start is to be done again.
+// What the job did since its start must be done again.
 void TaskProcess::lose_work(Live& live) {
   kernel_.cancel(live.timer);
   const std::int64_t span = (kernel_.now() - live.started).ns();
@@ -188,7 +188,7 @@ void TaskProcess::finish(std::uint32_t part) {
   on_done(true);
 }
 
-// Its QOS ends it, and what it did is lost.
+// The QOS ends the job, and its work is lost.
 void TaskProcess::time_out(std::uint32_t part) {
   Live& live = live_[part];
   lose_work(live);
@@ -220,7 +220,7 @@ void TaskProcess::close() {
       WaitCount& count = outcome_.why[cluster::WaitReason::not_yet];
       const Seconds left = live.submitted.seconds() + live.held - kernel_.now().seconds();
       if (count.jobs++ == 0) {
-        count.first = "It is held for a clean hour, which comes in " + brief(left) + ".";
+        count.first = "It is held for a clean hour, which begins in " + brief(left) + ".";
       }
     }
     if (live.state == TaskState::waits && ++outcome_.waiting <= kAsked) {
@@ -252,7 +252,7 @@ TaskProcess::Task StreamProcess::drawn() {
   const double width = random_.uniform();
   const auto at = std::ranges::upper_bound(plan_.job.shares, width) - plan_.job.shares.begin();
   const auto last = static_cast<std::ptrdiff_t>(plan_.job.sizes.size()) - 1;
-  // Log-normal of the wanted mean: exp(mu + s^2 / 2), s^2 = ln(1 + cv^2).
+  // Log-normal with the wanted mean: exp(mu + s^2 / 2), s^2 = ln(1 + cv^2).
   const double s2 = math::log(1 + kJobVariation * kJobVariation);
   const double run =
       plan_.job.mean_run.base() * math::exp(std::sqrt(s2) * random_.normal() - s2 / 2);

@@ -1,13 +1,13 @@
 // Jobs that run once and are done: a stream of many users' jobs, or the elements of a batch array.
 //
 //   submitted -> waits -> runs -> done
-//                 ^        | a fault: nobody knows for a while, then back into the queue
+//                 ^        | a fault: undetected for a while, then back into the queue
 //                 +--------+ and from the beginning: nothing is known of their checkpoints
 // A running job's slots are productive; what a fault takes is lost work. A stream draws its jobs as
-// they come; a batch submits its array, counts it down, and may repeat. Work that waits for clean
+// they arrive; a batch submits its array, counts it down, and may repeat. Work that waits for clean
 // hours is held before it enters the queue (facility/clean_hours.h). The saving compares the jobs
-// that ended with the same jobs started earlier by the time they were held. Wrong where that would
-// have changed the places of others.
+// that ended with the same jobs started earlier by the time they were held. Wrong if an earlier
+// start would have changed the places of others.
 #pragma once
 
 #include <map>
@@ -26,29 +26,30 @@ namespace orrery::processes {
 // Jobs that wait for the same reason.
 struct WaitCount {
   std::uint64_t jobs = 0;
-  std::string first;  // what the first of them is told
+  std::string first;  // the reason given for the first of them
 };
 
 struct TaskOutcome {
   std::uint64_t submitted = 0;
   std::uint64_t finished = 0;
-  std::uint64_t rejected = 0;                    // wider than the fleet, or than their quota
-  std::uint64_t timed_out = 0;                   // ended by their QOS or partition
-  std::uint64_t stops = 0;                       // lost their place
-  std::uint64_t faults = 0;                      // that hit one of them
-  std::uint64_t waiting = 0;                     // at the end
-  std::uint64_t running = 0;                     // likewise
-  std::map<cluster::WaitReason, WaitCount> why;  // of those that wait, the first so many
-  std::vector<double> waits_s;                   // to the first start
-  std::vector<double> slowdowns;  // of those that ended: (wait + run) / max(run, 10 s)
+  std::uint64_t rejected = 0;                    // wider than the fleet or their quota
+  std::uint64_t timed_out = 0;                   // ended by the limit of their QOS or partition
+  std::uint64_t stops = 0;                       // times that jobs lost their place
+  std::uint64_t faults = 0;                      // faults that hit one of its jobs
+  std::uint64_t waiting = 0;                     // still waiting at the end
+  std::uint64_t running = 0;                     // still running at the end
+  std::map<cluster::WaitReason, WaitCount> why;  // reasons of the first waiting jobs
+  std::vector<double> waits_s;                   // from arrival to the first start
+  std::vector<double> slowdowns;  // for jobs that ended: (wait + run) / max(run, 10 s)
   double lost_slot_s = 0;
-  // Of work that waits for clean hours: how many were held, for how long together, and what those
-  // that ended drew above idle by the hour of the site's file, as it was and had none been held.
+  // For work that waits for clean hours: how many jobs were held, their total wait, and what those
+  // that ended drew above idle by the hour of the site's file, both as it was and as if none had
+  // been held.
   std::uint64_t held = 0;
   double held_s = 0;
   std::vector<Joules> drawn;
   std::vector<Joules> drawn_else;
-  // Of a batch.
+  // For a batch.
   std::uint64_t runs_finished = 0;
   std::uint64_t windows_missed = 0;
   std::vector<double> run_times_s;
@@ -56,7 +57,7 @@ struct TaskOutcome {
 
 class TaskProcess : public world::Process, public sim::EventHandler {
  public:
-  TaskProcess(world::World& world, world::ProcessIndex index, std::size_t fleet,
+  TaskProcess(world::World& world, world::ProcessIndex index, design::FleetIndex fleet,
               const design::Workload& workload);
   ~TaskProcess() override { kernel_.forget(*this); }
   TaskProcess(const TaskProcess&) = delete;
@@ -76,14 +77,14 @@ class TaskProcess : public world::Process, public sim::EventHandler {
     cluster::GpuAsk ask;
     Seconds run;
     Seconds limit;
-    Seconds said;  // how long it takes, as far as is known when it comes
+    Seconds said;  // its run time, as far as it is known at submission
     std::uint32_t user = 0;
   };
 
-  // Now, or in a clean hour. False where it is known that it can never start.
+  // Submits a task, now or in a clean hour. Returns false if it can never start.
   bool submit(const Task& task);
   virtual void on_arrival() = 0;
-  // An element is gone; false: before its end.
+  // Called when an element is gone; `has_ended` is false if it was ended early.
   virtual void on_done(bool /*has_ended*/) {}
   void call_arrival(Seconds wait);
 
@@ -99,7 +100,7 @@ class TaskProcess : public world::Process, public sim::EventHandler {
     sim::SimTime submitted;
     sim::SimTime started;
     Seconds held;
-    double wait_s = -1;  // to the first start
+    double wait_s = -1;  // wait until the first start; negative: not started
     sim::TimerId timer;
     TaskState state = TaskState::unused;
   };
@@ -115,7 +116,7 @@ class TaskProcess : public world::Process, public sim::EventHandler {
   world::FleetState& fleet_;
   world::SlotBook& slots_;
   Seconds detect_;
-  Seconds most_;  // that a job may run
+  Seconds most_;  // longest run time of a job
   world::HostUse runs_;
   std::optional<machine::CleanWork> clean_;
   std::vector<Live> live_;
@@ -134,7 +135,7 @@ class StreamProcess final : public TaskProcess {
 
   const StreamPlan& plan_;
   RandomStream random_;
-  std::size_t next_ = 0;  // of the trace
+  std::size_t next_ = 0;  // index into the trace
 };
 
 class BatchProcess final : public TaskProcess {
@@ -150,7 +151,7 @@ class BatchProcess final : public TaskProcess {
   const BatchPlan& plan_;
   sim::SimTime began_;
   int left_ = 0;
-  bool is_whole_ = true;  // no element was ended before its time
+  bool is_whole_ = true;  // no element was ended early
 };
 
 }  // namespace orrery::processes

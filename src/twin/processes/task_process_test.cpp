@@ -35,7 +35,7 @@ struct TimedStream : TimedWorld {
   explicit TimedStream(Seconds horizon, const design::Design& d = users_design(2))
       : TimedWorld(d, horizon) {
     EXPECT_EQ(scenario.streams.size(), 1U);
-    scenario.fleets[0].hosts_per_rack = 1;
+    scenario.fleets[world::kFirstFleet].hosts_per_rack = 1;
   }
   void job(double submit, double run, int gpus, int nodes = 0) {
     scenario.streams[0].trace.push_back({.submit = seconds(submit),
@@ -69,13 +69,15 @@ TEST(TaskProcess, jobs_wait_run_and_end) {
   // Eight slots are free while sixteen are wanted, then eleven; one waits while none is free.
   expect_booked(t, {{Cause::productive, slots}, {Cause::stranded, 8 * 40 + 11 * 40}});
   // A slot at 0.52 of the rise draws 520 W more, and 1000 W at the highest.
-  EXPECT_NEAR(world.meters().site(0).energy.base(), 4000.0 * 300 + 520 * slots, 1e-3);
-  EXPECT_NEAR(world.meters().site(0).highest.base(), 4000 + 16000, 1e-6);
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).energy.base(), 4000.0 * 300 + 520 * slots,
+              1e-3);
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).highest.base(), 4000 + 16000, 1e-6);
   EXPECT_NEAR(t.level("productive_accelerators", 30), 8, 1e-9);
   EXPECT_NEAR(t.level("productive_accelerators", 80), 5, 1e-9);
   EXPECT_NEAR(t.level("idle_accelerators", 80), 11, 1e-9);
   EXPECT_NEAR(t.level("productive_accelerators", 120), 16, 1e-9);
-  const auto racks = t.world->fleet(0).racks().until(sim::SimTime::from(seconds(300)));
+  const auto racks =
+      t.world->fleet(world::kFirstFleet).racks().until(sim::SimTime::from(seconds(300)));
   EXPECT_NEAR((racks[0].energy + racks[1].energy).base(), 520 * slots, 1e-3);
   EXPECT_NEAR(racks[1].energy.base(), 520 * 480, 1e-3);
 }
@@ -104,7 +106,8 @@ TEST(TaskProcess, a_process_fault_hits_the_job_on_its_slot) {
     t.job(0, 100, 5);
     t.job(10, 50, 3);
     t.at(30, [where](world::World& w) {
-      w.faults().strike(0, world::HostIndex(0), {.name = "dies", .scope = kTakesProcess}, where);
+      w.faults().strike(world::kFirstFleet, world::HostIndex(0),
+                        {.name = "dies", .scope = kTakesProcess}, where);
     });
     t.run(true);
     const TaskOutcome& o = t.outcome();
@@ -124,10 +127,11 @@ TEST(TaskProcess, a_process_fault_hits_the_job_on_its_slot) {
     EXPECT_EQ(o.slowdowns, wanted);
     EXPECT_NEAR(t.level("restart_accelerators", 50), slots, 1e-9);
     EXPECT_NEAR(t.level("productive_accelerators", 50), 8 - slots, 1e-9);
-    const auto racks = t.world->fleet(0).racks().until(sim::SimTime::from(seconds(400)));
+    const auto racks =
+        t.world->fleet(world::kFirstFleet).racks().until(sim::SimTime::from(seconds(400)));
     EXPECT_NEAR((racks[0].energy + racks[1].energy).base(),
                 520 * (650 + o.lost_slot_s) + 570 * slots * 60, 1e-3);
-    EXPECT_NEAR(t.world->meters().site(0).energy.base(),
+    EXPECT_NEAR(t.world->meters().site(world::kFirstSite).energy.base(),
                 4000.0 * 400 + 520 * (650 + o.lost_slot_s) + 570 * slots * 60, 1e-3);
   }
 }
@@ -169,7 +173,7 @@ TEST(TaskProcess, a_requeued_job_loses_its_work) {
   TimedStream t(seconds(400));
   t.job(0, 100, 5);
   t.at(30, [](world::World& w) {
-    cluster::Queue& queue = w.fleet(0).queue();
+    cluster::Queue& queue = w.fleet(world::kFirstFleet).queue();
     queue.put_back(queue.running_jobs().front().job, cluster::StopCause::preempted);
   });
   t.run(true);
@@ -198,7 +202,7 @@ TEST(TaskProcess, a_qos_ends_jobs_at_its_limit) {
   EXPECT_EQ(o.slowdowns.size(), 1U);
   expect_booked(t, {{Cause::productive, 200}, {Cause::lost, 120}});
   EXPECT_NEAR(t.level("idle_accelerators", 60), 16, 1e-9);
-  EXPECT_EQ(t.world->fleet(0).queue().running(), 0U);
+  EXPECT_EQ(t.world->fleet(world::kFirstFleet).queue().running(), 0U);
 }
 
 TEST(TaskProcess, jobs_that_can_never_start_are_rejected) {
@@ -303,7 +307,7 @@ void expect_drawn(double mean_run) {
     const auto user = static_cast<std::uint32_t>(random.below(20));
     const int gpus = width < 0.25 ? 2 : width < 0.5 ? 5 : 9;
     t.at(now + 0.5, [=, &checked](world::World& w) {
-      const cluster::Queue& queue = w.fleet(0).queue();
+      const cluster::Queue& queue = w.fleet(world::kFirstFleet).queue();
       for (const cluster::RunningEnd& end : queue.running_jobs()) {
         const cluster::QueuedJob& job = queue.job(end.job);
         if (std::fabs(job.started.seconds().base() - now) > 1e-3) continue;
@@ -314,8 +318,8 @@ void expect_drawn(double mean_run) {
       }
     });
     t.at(now + std::max(1.0, run) + 0.001, [=](world::World& w) {
-      for (const cluster::RunningEnd& end : w.fleet(0).queue().running_jobs()) {
-        const cluster::QueuedJob& job = w.fleet(0).queue().job(end.job);
+      for (const cluster::RunningEnd& end : w.fleet(world::kFirstFleet).queue().running_jobs()) {
+        const cluster::QueuedJob& job = w.fleet(world::kFirstFleet).queue().job(end.job);
         EXPECT_GT(std::fabs(job.started.seconds().base() - now), 1e-3) << "it has ended";
       }
     });
@@ -514,15 +518,16 @@ TEST(TaskProcess, a_batch_on_cores_is_booked_by_hosts) {
   TimedWorld t(cores_design(), seconds(300));
   BatchPlan& p = t.scenario.batches.front();
   ASSERT_EQ(p.job.infeasible, "");
-  EXPECT_EQ(p.fleet, 1U);
+  EXPECT_EQ(p.fleet, design::FleetIndex(1));
   p.job.elements = 2;
   p.job.slots = 1;
   p.element = seconds(100);
   t.at(40, [](world::World& w) {
-    w.faults().strike(1, world::HostIndex(0), {.name = "dies", .scope = kTakesProcess}, 0);
+    w.faults().strike(design::FleetIndex(1), world::HostIndex(0),
+                      {.name = "dies", .scope = kTakesProcess}, 0);
   });
   t.run(true);
-  EXPECT_EQ(t.scenario.fleets[1].slots_per_host, 1);
+  EXPECT_EQ(t.scenario.fleets[design::FleetIndex(1)].slots_per_host, 1);
   // One runs for 100 s; one for 40 s, hangs for 60 s, waits for 147.7 s and runs to the end.
   const double again = 300 - 100 - 147.7;
   expect_booked(t,
@@ -540,10 +545,10 @@ TEST(TaskProcess, a_batch_on_cores_is_booked_by_hosts) {
   }
   EXPECT_NEAR(t.level("second_it_w", 20), 6000 + 2 * 8000, 1e-6);
   EXPECT_NEAR(t.level("second_it_w", 60), 6000 + 8000 + 8000 * 0.57, 1e-6);
-  EXPECT_NEAR(t.world->meters().site(0).energy.base(), 4000 * 300, 1e-6);
-  EXPECT_NEAR(t.world->meters().site(1).energy.base(),
+  EXPECT_NEAR(t.world->meters().site(world::kFirstSite).energy.base(), 4000 * 300, 1e-6);
+  EXPECT_NEAR(t.world->meters().site(design::SiteIndex(1)).energy.base(),
               6000 * 300 + 8000 * (140 + again) + 8000 * 0.57 * 60, 1e-2);
-  EXPECT_NEAR(t.world->meters().site(1).highest.base(), 22000, 1e-6);
+  EXPECT_NEAR(t.world->meters().site(design::SiteIndex(1)).highest.base(), 22000, 1e-6);
 }
 
 }  // namespace

@@ -88,14 +88,17 @@ struct TimedTrain : TimedWorld {
   jobs::TrainJob& job() { return scenario.trains.front(); }
   jobs::SavePlan& save() { return *job().checkpoint; }
   const JobOutcome& outcome() const { return processes->trains().front()->outcome(); }
-  cluster::JobIndex running() const { return world->fleet(0).queue().running_jobs().front().job; }
+  cluster::Queue& first_queue() const { return world->fleet(world::kFirstFleet).queue(); }
+  cluster::JobIndex running() const { return first_queue().running_jobs().front().job; }
   // The nth of the hosts that it has then.
   world::HostIndex host_of_run(std::size_t nth) const {
-    return world::host_at(world->fleet(0).queue().job(running()).shares[nth].node);
+    return world::host_at(first_queue().job(running()).shares[nth].node);
   }
   void strike_run(double second, const failure::FaultCause& cause, std::size_t nth = 0) {
     at(second,
-       [this, nth, cause](world::World& w) { w.faults().strike(0, host_of_run(nth), cause, 0); });
+       [this, nth, cause](world::World& w) {
+         w.faults().strike(world::kFirstFleet, host_of_run(nth), cause, 0);
+       });
   }
 
   machine::Tier local;
@@ -116,7 +119,7 @@ inline void expect_seconds(const JobOutcome& o, const std::map<Cause, double>& w
 
 // Slot-seconds of a fleet by cause; those that are not named are free.
 inline void expect_booked(const TimedWorld& t, const std::map<Cause, double>& wanted,
-                          std::size_t fleet = 0) {
+                          design::FleetIndex fleet = {}) {
   double others = 0;
   for (std::size_t c = 0; c < kCauses; ++c) {
     const auto cause = static_cast<Cause>(c);

@@ -19,7 +19,7 @@ namespace {
 
 using figures::assumptions::kOperatorTime;
 using figures::assumptions::kOwnersLimit;
-constexpr std::int64_t kAll = -1;  // of the run's work: nothing is lost
+constexpr std::int64_t kAll = -1;  // share of the run's work kept: all, nothing is lost
 
 std::int64_t ns_of(Seconds s) { return sim::SimTime::from(s).ns(); }
 
@@ -31,7 +31,7 @@ std::int64_t part_of(std::int64_t span, double share) {
 
 TrainProcess::TrainProcess(world::World& world, world::ProcessIndex index,
                            const jobs::TrainJob& job, int run)
-    : world::Process(index, job.feasible() ? job.fleet->index.value() : 0),
+    : world::Process(index, job.feasible() ? job.fleet->index : design::FleetIndex()),
       job_(job),
       run_(run),
       spec_(world.spec()),
@@ -62,7 +62,7 @@ world::HostUse TrainProcess::use() const {
   return resting(fleet_.part(), cause_);
 }
 
-// All its hosts go over to another cause; the time in the last one is booked to the run.
+// Moves all its hosts to another cause; the time in the previous one is booked to the run.
 void TrainProcess::enter(Phase phase, Cause cause) {
   const world::HostUse before = use();
   if (phase_ != Phase::away) {
@@ -101,7 +101,7 @@ void TrainProcess::begin_run() {
   ask_for_hosts();
 }
 
-// Whole hosts where it fills them, so that a gang is all or nothing.
+// Asks for whole hosts if the run fills them, so that a gang starts with all of them or not at all.
 void TrainProcess::ask_for_hosts() {
   enter(Phase::waits_for_hosts, Cause::no_host);
   const int per_host = fleet_.part().slots_per_host;
@@ -155,11 +155,11 @@ void TrainProcess::let_go() {
   slow_hosts_ = 0;
 }
 
-// A lost host was seen, or somebody of a higher priority came: the scheduler ends the run and
-// readies another.
+// A lost host was detected, or work of a higher priority preempted the run: the scheduler ends the
+// run and queues it again.
 void TrainProcess::evicted(std::uint32_t, cluster::StopCause cause) {
   kernel_.cancel(timer_);
-  // A reservation was known before: a run that saves has done so.
+  // A reservation was known in advance: a run with checkpoints has saved before it.
   const bool has_saved = cause == cluster::StopCause::reserved && job_.checkpoint;
   if (phase_ == Phase::steps) close_steps(has_saved ? kAll : kept_after(progress(), true));
   if (cause == cluster::StopCause::preempted) ++outcome_.preemptions;
@@ -168,7 +168,7 @@ void TrainProcess::evicted(std::uint32_t, cluster::StopCause cause) {
   fleet_.queue().cancel(job_index_);
   enter(Phase::requeues, Cause::requeue);
   slots_.claim(index(), whole_, cause_);
-  // Attempts that fail and waits for a person as means, as the closed form has them.
+  // Attempts that fail and waits for a person count with their means, as in the closed form.
   after(job_.failure.requeue * job_.failure.attempts + job_.failure.hands, kRequeued);
 }
 
@@ -196,7 +196,7 @@ void TrainProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t) {
   }
 }
 
-// Where only processes died, the launcher starts them again in their place.
+// If only processes died, the launcher starts them again on the same hosts.
 void TrainProcess::on_detected() {
   enter(Phase::requeues, Cause::requeue);
   after(job_.failure.requeue * job_.failure.attempts + job_.failure.hands, kRequeued);
@@ -210,7 +210,7 @@ void TrainProcess::on_requeued() {
         kReleased);
 }
 
-// The slowest host sets the pace of all.
+// Returns the slowdown by the slowest host, which sets the pace of all.
 double TrainProcess::straggler() const {
   return slow_hosts_ > 0 ? fleet_.part().straggler_slowdown : 0;
 }
@@ -277,7 +277,7 @@ void TrainProcess::begin_steps() {
   }
 }
 
-// Where its end lies within the run.
+// Sets a timer for the end of the run, if it ends within the simulated time.
 void TrainProcess::await_end() {
   if (goal_ns_ <= 0) return;
   const std::int64_t wall = wall_for(cycle_, unscaled(goal_ns_ - work_ns_));
@@ -294,7 +294,7 @@ std::int64_t TrainProcess::stepped_ns() const {
 
 failure::Progress TrainProcess::progress() const { return progress_after(cycle_, stepped_ns()); }
 
-std::size_t TrainProcess::hosts_beside(std::size_t fleet, world::HostIndex host) const {
+std::size_t TrainProcess::hosts_beside(design::FleetIndex fleet, world::HostIndex host) const {
   if (phase_ != Phase::steps) return 0;
   const bool is_its = fleet == fleet_number() && std::ranges::find(hosts_, host) != hosts_.end();
   return is_its ? 0 : hosts_.size();
@@ -312,7 +312,7 @@ void TrainProcess::set_back(Cause cause, Seconds span, double share) {
   await_end();
 }
 
-// Of the run's work, what the newest usable copy holds.
+// Returns the part of the run's work that the newest usable copy holds.
 std::int64_t TrainProcess::kept_after(const failure::Progress& p, bool keeps_disk) const {
   if (!job_.checkpoint || cycle_.interval_ns <= 0) return 0;
   const jobs::SavePlan& save = *job_.checkpoint;
@@ -355,7 +355,7 @@ void TrainProcess::book_steps(const failure::Progress& p, std::int64_t lost) {
   book(Cause::feed, feed);
   book(Cause::straggler, straggling);
   book(Cause::contention, slow - feed - straggling);
-  // The slots that are missing are not the run's; its time is, and what it lost is the whole run's.
+  // Missing slots are not booked to the run; its time is, and what it lost is the whole run's.
   const std::int64_t missing = p.work_ns - scaled(p.work_ns);
   outcome_.time_ns[at(Cause::productive)] -= missing;
   outcome_.time_ns[at(Cause::shrunk)] += missing;
@@ -418,7 +418,7 @@ Seconds TrainProcess::struck(std::uint32_t, std::optional<world::HostIndex> host
   const Seconds seen =
       cause.sight == failure::FaultSight::timeout ? job_.failure.hang : job_.failure.noticed;
   if (cause.scope == failure::FaultScope::host) has_lost_hosts_ = has_dead_host_ = true;
-  // A host that is lost ends the run when it is seen; till then nothing can be started.
+  // A host that is lost ends the run when this is detected; until then nothing can be started.
   if (!has_dead_host_) after(seen, kDetected);
   return seen;
 }
@@ -440,13 +440,14 @@ int TrainProcess::hosts_at_hand() const {
   return fleet_.queue().pool().nodes_with(fleet_.part().slots_per_host, nullptr);
 }
 
-// As many as are there, and no fewer than it goes on with.
+// Returns as many units as there are, but not fewer than the run can continue with.
 int TrainProcess::units_to_ask() const {
   const jobs::ElasticPlan& e = *job_.elastic;
   return std::clamp(hosts_at_hand() / e.unit_hosts, e.least, e.units);
 }
 
-// A host in its stead, or those that are left; with too few the whole run goes back into the queue.
+// Takes a replacement host, or continues on those that are left; with too few, the whole run goes
+// back into the queue.
 std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, world::HostIndex host) {
   if (!job_.elastic || !is_placed_) return {};
   const jobs::ElasticPlan& e = *job_.elastic;
@@ -465,7 +466,7 @@ std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, world::Ho
   slots_.give(held_ - held, use());
   held_ = held;
   note_hosts(kept);
-  // Another may be dead and not seen yet: nothing starts with it.
+  // Another host may have failed without being detected yet: nothing starts with it.
   has_dead_host_ = std::ranges::any_of(
       hosts_, [&](world::HostIndex h) { return fleet_.state(h) == world::HostState::struck; });
   if (has_dead_host_) {
@@ -475,7 +476,8 @@ std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, world::Ho
   return kept;
 }
 
-// Behind the next save, so that nothing is lost; whoever waits has been asked by then.
+// Takes more hosts after the next save, so that nothing is lost; waiting jobs have been served by
+// then.
 void TrainProcess::room_came() {
   if (phase_ != Phase::steps || grows_soon_ || cycle_.interval_ns <= 0) return;
   const std::int64_t elapsed = stepped_ns();
@@ -493,7 +495,7 @@ void TrainProcess::grow() {
   const int tier = queue.job(job_index_).tier;
   const jobs::ElasticPlan& e = *job_.elastic;
   if (hosts_at_hand() < e.unit_hosts) return;
-  // They may be served from elsewhere: it looks again behind the next save.
+  // Waiting jobs may get other hosts: the run looks again after the next save.
   if (!waiting.empty() && queue.job(waiting.front()).tier >= tier) return room_came();
   const int per_host = fleet_.part().slots_per_host;
   const int more = std::min(hosts_at_hand() / e.unit_hosts, e.units - units_held());

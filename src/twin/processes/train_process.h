@@ -1,21 +1,20 @@
-// A training run as a process: it is queued, placed, starts, steps and saves, is struck, comes
-// back, and ends.
+// A training run as a process: it is queued, placed, starts, steps and saves, is hit by faults,
+// comes back, and ends.
 //
-//   queue -> start -> restore -> steps and saves -> (fault: detect -> requeue -> hosts -> start
-//   ...)
-//        -> done -> (a run that repeats: wait)
+//   queue -> start -> restore -> steps and saves -> done -> (a run that repeats: wait)
+//                                   | fault
+//                                   +-> detect -> requeue -> hosts -> start ...
 // Between two events its steps and saves are one stretch in closed form (save_cycle.h). A fault
 // closes the stretch: what the newest usable copy holds is kept, the rest is lost. Which copy is
-// usable depends on the cause: where the host's drives can be read, the newest one; else the newest
-// that has drained to a tier that outlives hosts; with neither, none. A fault during a restart
-// starts it over, as the closed form has it (failure/effective_time.h). A silent fault spoils what
-// is saved after it: when it is found, the run goes back to the last copy from before.
-// An elastic run (`min_replicas`) that loses a host where none stands by goes on with the replicas
-// that are left, at their part of the rate, and takes more in behind a save once hosts are free and
-// nobody of its priority waits for them. It gives back hosts that hold no whole replica.
-// Wrong where fewer replicas have no room for the optimizer's state that was sharded over more.
-// Wrong where a run saves to keep fewer copies than the silence lasts: an older one is taken to be
-// there.
+// usable depends on the cause: if the host's drives can be read, the newest one; else the newest
+// that has drained to a tier that survives hosts; with neither, none. A fault during a restart
+// starts it over, as in the closed form (failure/effective_time.h). A silent fault spoils what is
+// saved after it: when it is found, the run goes back to the last copy from before.
+// An elastic run (`min_replicas`) that loses a host when there is no spare continues with the
+// replicas that are left, at their share of the rate. After a save it takes in more hosts if some
+// are free and no job of its priority waits for them. It gives back hosts that hold no whole
+// replica. Wrong if fewer replicas have no room for the optimizer state that was sharded over more.
+// Wrong if a run keeps fewer copies than a silent fault lasts: an older copy is taken to exist.
 #pragma once
 
 #include <cstdint>
@@ -32,24 +31,24 @@ namespace orrery::processes {
 
 struct JobOutcome {
   cluster::ByCause<std::int64_t> time_ns{};  // of the run's wall time
-  std::int64_t span_ns = 0;  // from its first start to its end, waits between runs left out
+  std::int64_t span_ns = 0;  // from its first start to its end, without waits between repetitions
   std::uint64_t interruptions = 0;
   std::uint64_t saves = 0;
   std::uint64_t restores = 0;
   std::uint64_t runs_started = 0;
   std::uint64_t runs_finished = 0;
-  std::uint64_t preemptions = 0;     // by jobs of a higher priority
-  std::uint64_t shrinks = 0;         // it went on with fewer replicas
-  std::uint64_t grows = 0;           // and took more in again
-  std::uint64_t holds = 0;           // the policy took the run for the cause: a person had to look
-  std::uint64_t windows_missed = 0;  // runs that repeat and came to their end too late
-  std::int64_t finished_ns = 0;      // of the first run that came to its end: how long it took
-  std::int64_t age_ns = 0;           // of what a model knew when the next one came, at worst
-  std::int64_t outage_ns = 0;        // from a fault to the next step, all together
-  std::uint64_t outages = 0;         // that ended
+  std::uint64_t preemptions = 0;     // by work of a higher priority
+  std::uint64_t shrinks = 0;         // times that it continued with fewer replicas
+  std::uint64_t grows = 0;           // times that it took replicas in again
+  std::uint64_t holds = 0;           // times that the policy held the run until a person looked
+  std::uint64_t windows_missed = 0;  // repeated runs that ended too late
+  std::int64_t finished_ns = 0;      // duration of the first run that finished
+  std::int64_t age_ns = 0;           // highest age of a model's data when the next model was ready
+  std::int64_t outage_ns = 0;        // total time from faults to the next step
+  std::uint64_t outages = 0;         // outages that ended
   bool never_fits = false;           // it asks for more at once than it may ever have
-  double units = 0;                  // tokens or samples that last
-  Watts host_draw;                   // of one host while it steps, mean
+  double units = 0;                  // tokens or samples that were kept
+  Watts host_draw;                   // mean draw of one host while it steps
 
   double goodput() const {
     return span_ns > 0 ? static_cast<double>(time_ns[at(cluster::Cause::productive)]) /
@@ -77,7 +76,7 @@ class TrainProcess final : public world::Process, public sim::EventHandler {
   void set_back(cluster::Cause cause, Seconds span, double share) override;
   void corrupted(std::uint32_t part, world::HostIndex host) override;
   std::vector<cluster::NodeShare> lost_host(std::uint32_t part, world::HostIndex host) override;
-  std::size_t hosts_beside(std::size_t fleet, world::HostIndex host) const override;
+  std::size_t hosts_beside(design::FleetIndex fleet, world::HostIndex host) const override;
   std::optional<int> training_run() const override { return run_; }
   void room_came() override;
   std::string known_as() const override { return job_.label; }
@@ -104,40 +103,41 @@ class TrainProcess final : public world::Process, public sim::EventHandler {
   void begin_steps();
   void on_detected();
   void on_requeued();
-  // Ends the stretch under way; `kept_work` of the run lasts.
+  // Ends the present stretch; `kept_work` of the run is kept.
   void close_steps(std::int64_t kept_work);
   void book_steps(const failure::Progress& p, std::int64_t lost);
   void book_lost(std::int64_t lost);
   std::int64_t kept_after(const failure::Progress& p, bool keeps_disk) const;
-  // Likewise, of a fault that was announced: a save that began then may be safe by now.
+  // The same for a fault that was announced: a save that began then may be safe by now.
   std::int64_t kept_after(const failure::FaultCause& cause) const;
-  // Of the run's work, what was done before the host went wrong; all where it did not.
+  // Returns the part of the run's work that was done before the host went wrong; all of it if it
+  // did not.
   std::int64_t sound_work(world::HostIndex host);
-  // The copy that the run would start from is spoilt beyond this.
+  // The copy that the run would start from is spoilt beyond `sound`.
   void roll_back(std::int64_t sound);
   void finish();
   void let_go();
-  void tell_draw();  // to the meters of its racks
+  void tell_draw();  // reports to the meters of its racks
   void note_hosts(std::span<const cluster::NodeShare> where);
   void restart_in_place();
-  // Hosts that the run could have at once.
+  // Returns the hosts that the run could have at once.
   int hosts_at_hand() const;
-  // Units of whole hosts that it asks for after a loss, and those it holds.
+  // Returns the units of whole hosts that the run asks for after a loss, and those that it holds.
   int units_to_ask() const;
   int units_held() const;
   void grow();
-  // Of the whole run's rate, what the replicas that it holds do in this time; and back.
+  // Converts the whole run's work into what its present replicas do in this time, and back.
   std::int64_t scaled(std::int64_t work) const;
   std::int64_t unscaled(std::int64_t work) const;
   world::HostUse use() const;
   failure::SaveCycle cycle_of() const;
   double straggler() const;
   failure::Progress progress() const;
-  std::int64_t stepped_ns() const;  // of the stretch under way, what setbacks left of it
+  std::int64_t stepped_ns() const;  // of the present stretch, without setbacks
   void await_end();
 
   const jobs::TrainJob& job_;
-  int run_;  // its number among the training runs
+  int run_;  // index among the training runs
   const world::WorldSpec& spec_;
   sim::Kernel& kernel_;
   world::FleetState& fleet_;
@@ -146,11 +146,11 @@ class TrainProcess final : public world::Process, public sim::EventHandler {
   world::RunRecorder& recorder_;
   const world::SiteLives& site_lives_;
   std::int64_t whole_ = 0;  // slots of the whole run
-  std::int64_t held_ = 0;   // that it asked for last, and holds while it is placed
+  std::int64_t held_ = 0;   // slots that it asked for last, and holds while it is placed
   std::int64_t stepped_with_ = 0;
-  std::int64_t goal_ns_ = 0;  // work of one run; 0: it has no end
-  Watts steps_draw_;          // of one host, mean over steps and saves
-  Watts steps_highest_;       // of one host, in the phase that draws most
+  std::int64_t goal_ns_ = 0;  // work of one run; 0: it never ends
+  Watts steps_draw_;          // per host, mean over steps and saves
+  Watts steps_highest_;       // per host, in the phase that draws most
 
   Phase phase_ = Phase::away;
   cluster::Cause cause_ = cluster::Cause::idle;
@@ -162,17 +162,17 @@ class TrainProcess final : public world::Process, public sim::EventHandler {
   bool is_placed_ = false;
   std::vector<world::HostIndex> hosts_;
   bool has_lost_hosts_ = false;  // in this outage
-  bool has_dead_host_ = false;   // among those it holds, and not seen yet
+  bool has_dead_host_ = false;   // one of its hosts has failed and is not detected yet
   int slow_hosts_ = 0;
-  std::int64_t work_ns_ = 0;  // done before the stretch under way
+  std::int64_t work_ns_ = 0;  // done before the present stretch
   bool has_copy_ = false;
   failure::SaveCycle cycle_;
-  failure::Setbacks setbacks_;                    // of the stretch under way
-  std::array<double, cluster::kShares> level_{};  // of the series, while it steps
+  failure::Setbacks setbacks_;                    // in the present stretch
+  std::array<double, cluster::kShares> level_{};  // levels of the series while it steps
   std::map<world::HostIndex, std::int64_t>
-      sound_work_;  // of a host that went wrong unseen: work before it
+      sound_work_;  // work done before a host went wrong without being detected
   sim::SimTime run_began_;
-  sim::SimTime learnt_from_;  // the beginning of the run that ended last
+  sim::SimTime learnt_from_;  // start of the run that ended last
   sim::SimTime struck_;
   bool is_down_ = false;
   JobOutcome outcome_;

@@ -166,7 +166,8 @@ TEST(TrainProcessLoss, a_preempted_run_waits_for_the_requeue_delay) {
     SCOPED_TRACE(word_of(c.cause));
     TimedTrain t(seconds(500));
     if (!c.saves) t.job().checkpoint.reset();
-    t.at(295, [&](world::World& w) { w.fleet(0).queue().put_back(t.running(), c.cause); });
+    t.at(295, [&](world::World& w) { w.fleet(world::kFirstFleet).queue().put_back(t.running(),
+                                                                                  c.cause); });
     t.run();
     // At 360 it is asked for, at 405 it has started, at 418 it has its copy.
     expect_seconds(t.outcome(), {{Cause::start, 90},
@@ -186,7 +187,7 @@ TEST(TrainProcessLoss, a_preempted_run_waits_for_the_requeue_delay) {
 TEST(TrainProcessLoss, a_run_requeued_while_starting_starts_again) {
   TimedTrain t(seconds(200));
   t.at(20, [&](world::World& w) {
-    w.fleet(0).queue().put_back(t.running(), cluster::StopCause::preempted);
+    w.fleet(world::kFirstFleet).queue().put_back(t.running(), cluster::StopCause::preempted);
   });
   t.run();
   expect_seconds(t.outcome(), {{Cause::start, 65}, {Cause::requeue, 65}, {Cause::productive, 70}});
@@ -198,15 +199,19 @@ TEST(TrainProcessLoss, a_silent_fault_spoils_later_saves) {
   world::HostIndex bad, good;
   t.at(20, [&](world::World& w) {
     good = t.host_of_run(5);
-    w.faults().corrupt(0, good);  // the run does not step yet
+    w.faults().corrupt(world::kFirstFleet, good);  // the run does not step yet
   });
   t.at(295, [&](world::World& w) {
     bad = t.host_of_run(4);
-    w.faults().corrupt(0, bad);
+    w.faults().corrupt(world::kFirstFleet, bad);
   });
-  t.at(545, [&](world::World& w) { w.faults().strike(0, bad, fault_of(kTakesProcess), 0); });
+  t.at(545, [&](world::World& w) {
+    w.faults().strike(world::kFirstFleet, bad, fault_of(kTakesProcess), 0);
+  });
   // 545 + 11 + 65 + 45 + 13 = 679; then an ordinary crash.
-  t.at(749, [&](world::World& w) { w.faults().strike(0, good, fault_of(kTakesProcess), 0); });
+  t.at(749, [&](world::World& w) {
+    w.faults().strike(world::kFirstFleet, good, fault_of(kTakesProcess), 0);
+  });
   t.run();
   expect_seconds(t.outcome(), {{Cause::start, 90},
                                {Cause::productive, 200},
@@ -232,10 +237,12 @@ TEST(TrainProcessLoss, spoilt_work_is_dropped_while_the_run_is_down) {
     world::HostIndex bad;
     t.at(45 + c.silent, [&](world::World& w) {
       bad = t.host_of_run(4);
-      w.faults().corrupt(0, bad);
+      w.faults().corrupt(world::kFirstFleet, bad);
     });
     t.strike_run(545, fault_of(kTakesProcess));
-    t.at(546, [&](world::World& w) { w.faults().strike(0, bad, fault_of(kTakesHost), 0); });
+    t.at(546, [&](world::World& w) {
+      w.faults().strike(world::kFirstFleet, bad, fault_of(kTakesHost), 0);
+    });
     t.run();
     expect_seconds(t.outcome(), {{Cause::start, 90},
                                  {Cause::productive, c.sound + 30},
@@ -259,7 +266,7 @@ TEST(TrainProcessLoss, a_run_that_breaks_hosts_is_held_for_a_person) {
     d.fleet.front().count = 60;
     if (is_given) d.scheduler.recovery.operator_response = seconds(400);
     TimedTrain t(seconds(4000), d);
-    t.scenario.fleets[0].repair.reset = days(10);
+    t.scenario.fleets[world::kFirstFleet].repair.reset = days(10);
     double now = 0;
     for (int loss = 0; loss < 4; ++loss) {
       now += 45 + 60;  // it steps for a minute, and has no copy

@@ -16,8 +16,8 @@ namespace {
 // 10 s of work more: 20 s for 6.4 of them and 9 s for 3.6.
 struct SlowRun : TimedTrain {
   SlowRun() : TimedTrain(seconds(500)) {
-    scenario.fleets[0].straggler_share = 1;
-    scenario.fleets[0].straggler_slowdown = 0.25;
+    scenario.fleets[world::kFirstFleet].straggler_share = 1;
+    scenario.fleets[world::kFirstFleet].straggler_slowdown = 0.25;
     job().feed.known = true;
     job().feed.loader.utilisation = 0.8;
     job().contended = {.feeding = 0.6, .draining = 1.0};
@@ -60,9 +60,10 @@ TEST(TrainProcessPace, a_run_draws_power_by_its_phases) {
   SlowRun t;
   const world::World& world = t.run(true);
   EXPECT_NEAR(t.outcome().host_draw.base(), 2000 + kRise, 1e-9 * kRise);
-  EXPECT_NEAR(world.meters().site(0).energy.base(), 2000.0 * 10 * 500 + kRise * 8 * 350, 1);
-  EXPECT_NEAR(world.meters().site(0).highest.base(), 2 * 2000 + 8 * 10000, 1e-6);
-  EXPECT_TRUE(world.meters().site(0).by_hour.empty());
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).energy.base(),
+              2000.0 * 10 * 500 + kRise * 8 * 350, 1);
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).highest.base(), 2 * 2000 + 8 * 10000, 1e-6);
+  EXPECT_TRUE(world.meters().site(world::kFirstSite).by_hour.empty());
   const struct {
     std::size_t second;
     double productive, stall, checkpoint, restart, idle, watts;
@@ -206,15 +207,19 @@ TEST(TrainProcessPace, setbacks_delay_the_end_of_a_run) {
 TEST(TrainProcessPace, a_network_storm_stops_the_runs_it_reaches) {
   for (const bool has_watchdog : {true, false}) {
     TimedTrain t(seconds(500));
-    world::StormPlan& storm = t.scenario.fleets[0].storm;
+    world::StormPlan& storm = t.scenario.fleets[world::kFirstFleet].storm;
     storm = {.reach = 1, .left = 0.25};
     if (has_watchdog) storm.watchdog = seconds(8);
     RandomStream random(1, "storm");
     t.at(20, [&](world::World& w) {
-      w.faults().pause_network(0, world::HostIndex(9), random);
+      w.faults().pause_network(world::kFirstFleet, world::HostIndex(9), random);
     });  // it does not step yet
-    t.at(100, [&](world::World& w) { w.faults().pause_network(0, t.host_of_run(3), random); });
-    t.at(120, [&](world::World& w) { w.faults().pause_network(0, world::HostIndex(9), random); });
+    t.at(100, [&](world::World& w) {
+      w.faults().pause_network(world::kFirstFleet, t.host_of_run(3), random);
+    });
+    t.at(120, [&](world::World& w) {
+      w.faults().pause_network(world::kFirstFleet, world::HostIndex(9), random);
+    });
     t.run();
     if (has_watchdog) {
       // 455 s from the start on, 6 of them lost: four cycles and 21 s.
@@ -237,9 +242,11 @@ TEST(TrainProcessPace, a_network_storm_stops_the_runs_it_reaches) {
 
 TEST(TrainProcessPace, a_storm_without_reach_stops_no_run) {
   TimedTrain t(seconds(500));
-  t.scenario.fleets[0].storm = {.reach = 1e-15, .left = 0, .watchdog = seconds(8)};
+  t.scenario.fleets[world::kFirstFleet].storm = {.reach = 1e-15, .left = 0, .watchdog = seconds(8)};
   RandomStream random(1, "storm");
-  t.at(120, [&](world::World& w) { w.faults().pause_network(0, world::HostIndex(9), random); });
+  t.at(120, [&](world::World& w) {
+    w.faults().pause_network(world::kFirstFleet, world::HostIndex(9), random);
+  });
   t.run();
   EXPECT_EQ(t.outcome().time_ns[at(Cause::paused)], 0);
 }

@@ -79,7 +79,7 @@ TEST(TrainProcessShrink, a_run_shrinks_to_seven_hosts_and_grows_after_a_save) {
 // With work to end: 200 s are kept, then 7/8 of what steps do.
 TEST(TrainProcessShrink, a_shrunk_run_ends_later) {
   TimedTrain t(seconds(900), tight_design(6));
-  t.scenario.fleets[0].repair.reset = days(3);
+  t.scenario.fleets[world::kFirstFleet].repair.reset = days(3);
   t.job().raw_time = seconds(200 + 105);
   t.strike_run(295, host_dies(), 3);
   t.run();
@@ -269,7 +269,7 @@ TEST(TrainProcessShrink, a_requeued_run_asks_for_all_its_hosts) {
   ASSERT_TRUE(t.job().elastic);
   t.strike_run(295, lost_with_disk(), 3);
   t.at(400, [&](world::World& w) {
-    w.fleet(0).queue().put_back(t.running(), cluster::StopCause::failed);
+    w.fleet(world::kFirstFleet).queue().put_back(t.running(), cluster::StopCause::failed);
   });
   t.run();
   // Of 250 s of steps 236 are work, of which 200 are kept; of the 36 s with seven nothing is.

@@ -1,6 +1,7 @@
 #include "twin/processes/work_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/figures/assumptions.h"
 
@@ -10,7 +11,7 @@ namespace {
 void read_trace(StreamPlan& p, const catalog::ReadFile& read) {
   const std::string& file = p.job.jobs->trace;
   if (!read) {
-    p.job.infeasible = "its trace " + file + " cannot be read here";
+    p.job.infeasible = "its trace " + file + " cannot be read from here";
     return;
   }
   const auto text = read(file);
@@ -26,33 +27,33 @@ void read_trace(StreamPlan& p, const catalog::ReadFile& read) {
   p.trace = std::move(trace->jobs);
 }
 
-std::size_t index_of(const machine::Fleet* fleet) {
-  return fleet == nullptr ? 0 : fleet->index.value();
+design::FleetIndex index_of(const machine::Fleet* fleet) {
+  return fleet == nullptr ? design::FleetIndex() : fleet->index;
 }
 
 }  // namespace
 
-StreamPlan stream_plan(const machine::Machine& m, const design::Workload& w,
-                       const catalog::ReadFile& read) {
-  StreamPlan p{.job = jobs::stream_job(m, w)};
+StreamPlan stream_plan(jobs::StreamJob job, const catalog::ReadFile& read) {
+  StreamPlan p{.job = std::move(job)};
   p.fleet = index_of(p.job.fleet);
   if (p.feasible() && p.job.from_trace) read_trace(p, read);
   return p;
 }
 
-SlicePlan slice_plan(const machine::Machine& m, const design::Workload& w) {
-  SlicePlan p{.job = jobs::slice_job(m, w)};
+SlicePlan slice_plan(jobs::SliceJob job) {
+  SlicePlan p{.job = std::move(job)};
   p.fleet = index_of(p.job.fleet);
   return p;
 }
 
-BatchPlan batch_plan(const machine::Machine& m, const design::Workload& w) {
-  BatchPlan p{.job = jobs::batch_job(m, w)};
+BatchPlan batch_plan(jobs::BatchJob job) {
+  BatchPlan p{.job = std::move(job)};
   if (!p.feasible()) return p;
   const machine::Fleet& fleet = *p.job.fleet;
-  p.fleet = fleet.index.value();
+  p.fleet = fleet.index;
+  const auto& terms = p.job.workload->terms;
   const int hosts =
-      w.terms.nodes ? std::min(fleet.hosts, *w.terms.nodes * fleet.hosts_per_node()) : fleet.hosts;
+      terms.nodes ? std::min(fleet.hosts, *terms.nodes * fleet.hosts_per_node()) : fleet.hosts;
   p.element = p.job.element(std::min(p.job.elements, std::max(1, hosts)));
   return p;
 }

@@ -19,20 +19,20 @@ struct PlannedWork {
     d.workloads.front().terms = {};
     d.workloads.front().terms.name = "work";
     m = jobs::build_machine(std::move(d), machine::known());
-    m.fleets[design::FleetIndex(0)].node.cores = 16;
-    m.fleets[design::FleetIndex(0)].node.memory = gigabytes(64);
+    m.fleets[world::kFirstFleet].node.cores = 16;
+    m.fleets[world::kFirstFleet].node.memory = gigabytes(64);
     workload = m.design().workloads.front();
   }
-  machine::Fleet& fleet() { return m.fleets[design::FleetIndex(0)]; }
+  machine::Fleet& fleet() { return m.fleets[world::kFirstFleet]; }
   template <class T>
   T& task() {
     return std::get<T>(workload.task);
   }
-  BatchPlan batch() const { return batch_plan(m, workload); }
+  BatchPlan batch() const { return batch_plan(jobs::batch_job(m, workload)); }
   StreamPlan stream(const catalog::ReadFile& read = {}) const {
-    return stream_plan(m, workload, read);
+    return stream_plan(jobs::stream_job(m, workload), read);
   }
-  SlicePlan slices() const { return slice_plan(m, workload); }
+  SlicePlan slices() const { return slice_plan(jobs::slice_job(m, workload)); }
 
   machine::Machine m;
   design::Workload workload;
@@ -222,10 +222,10 @@ TEST(WorkPlan, unknown_memory_does_not_limit_tasks) {
   d.workloads.front().terms = {};
   d.workloads.front().terms.name = "work";
   machine::Machine m = jobs::build_machine(std::move(d), machine::known());
-  m.fleets[design::FleetIndex(0)].node.cores = 16;
-  m.fleets[design::FleetIndex(0)].node.memory = gigabytes(64);
+  m.fleets[world::kFirstFleet].node.cores = 16;
+  m.fleets[world::kFirstFleet].node.memory = gigabytes(64);
   EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 7);
-  m.fleets[design::FleetIndex(0)].node.memory.reset();
+  m.fleets[world::kFirstFleet].node.memory.reset();
   EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 4);
 }
 

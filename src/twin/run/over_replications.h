@@ -1,6 +1,6 @@
-// A figure over the replications of a run: their mean, with p10 and p90 of them as its interval.
-// What every replication takes for granted (a step's time, a host's draw) they cannot tell apart
-// from the truth: where a figure hangs on it, its own error joins theirs.
+// A figure over the replications of a run: their mean, with their p10 and p90 as its interval.
+// Errors of what all replications assume (a step's time, a host's draw) do not show in their
+// spread: if a figure depends on such a value, its own error is added.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ class OverReplications {
   Estimate estimate(const Of& of) const;
   void add(figures::Section& section, figures::FigureId id, const Of& of,
            std::string formula = {}) const;
-  // `model`: 1, with the error of what the replications take for granted.
+  // `model` has the value 1 and the error of what all replications assume.
   void add_with(const Estimate& model, figures::Section& section, figures::FigureId id,
                 const Of& of, std::string formula = {}) const;
 

@@ -1,4 +1,5 @@
-// What a run says of its pipeline: stage by stage, and how old what serves was at worst.
+// What a run reports on its pipeline: stage by stage, and the highest age of the serving model's
+// data.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ using figures::Section;
 
 constexpr double kNano = 1e-9;
 
-// In every replication: what some of them lack has no mean.
+// Adds a figure that every replication has: if some lack it, there is no mean.
 template <class Has>
 bool all_have(const OverReplications& over, const Has& has) {
   return std::ranges::all_of(over.done(), has);
@@ -68,17 +69,16 @@ void tell_whole(Run& run, const machine::Machine& m, const OverReplications& ove
     over.add(
         s, FigureId::freshness,
         [](const Replication& r) { return static_cast<double>(r.pipeline.age_ns) * kNano; },
-        "the highest age of what the serving model knew, a cycle's data being what came before it "
-        "began");
+        "the highest age of the serving model's data, counted from the start of its cycle");
   } else {
     run.notes.push_back(
-        "pipeline: no model of it serves within the time that was simulated, so that nothing is "
-        "said of its freshness; simulate longer, or see where its stages wait");
+        "pipeline: none of its models serves within the simulated time, so its freshness is "
+        "unknown; simulate longer, or see where its stages wait");
   }
   run.sections.push_back(std::move(s));
 }
 
-// A run that comes back on its own.
+// A run that repeats on its own.
 void tell_features(Run& run, const processes::Scenario& scenario, const OverReplications& over,
                    std::size_t j) {
   const jobs::TrainJob& t = scenario.trains[j];
@@ -90,7 +90,7 @@ void tell_features(Run& run, const processes::Scenario& scenario, const OverRepl
   over.add(
       s, FigureId::freshness,
       [j](const Replication& r) { return static_cast<double>(r.jobs[j].age_ns) * kNano; },
-      "from the beginning of a run to the end of the next");
+      "from the start of a run to the end of the next");
   run.sections.push_back(std::move(s));
 }
 
@@ -109,8 +109,8 @@ void tell_pipeline(Run& run, const processes::Scenario& scenario, const OverRepl
     }
   }
   run.notes.push_back(
-      "pipeline: copies share their tiers with each other and leave to runs outside the pipeline "
-      "what those take on average; they do not slow those runs' saves and reads");
+      "pipeline: its copies share their tiers with each other and leave to runs outside the "
+      "pipeline what those use on average; they do not slow the saves and reads of those runs");
 }
 
 }  // namespace orrery::run

@@ -1,4 +1,4 @@
-// What a run says of racks and the power units that they hang on.
+// What a run reports on racks and the power units that feed them.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using figures::FigureId;
 using figures::Section;
 
-// Named in a sentence, worst first; the others are counted.
+// Most racks named in a sentence, worst first; the rest are counted.
 constexpr std::size_t kNamed = 5;
 
 std::vector<RackPower> racks_of(const world::FleetPart& part,
@@ -34,8 +34,8 @@ std::vector<RackPower> racks_of(const world::FleetPart& part,
   return racks;
 }
 
-// The highest of a unit's racks need not come at once: their sum is a bound from above. A breaker
-// carries kContinuousDerate of its rating for long.
+// The racks on a unit need not reach their highest draw together, so the sum is an upper bound. A
+// breaker carries kContinuousDerate of its rating continuously.
 std::vector<RackPower> units_of(std::span<const RackPower> racks, int racks_per_unit,
                                 Watts rating) {
   std::vector<RackPower> units;
@@ -71,8 +71,8 @@ std::string finding_of(std::span<const RackPower> above, std::size_t all, std::s
   }
   if (above.size() > kNamed) names += fmt::format(" and {} more", above.size() - kNamed);
   return fmt::format(
-      "{} of {} {}s pass {} at their highest: {}; fewer nodes a rack, a power_cap "
-      "or a higher limit would keep it",
+      "{} of {} {}s exceed {} at their highest: {}; use fewer nodes per rack, a power_cap or a "
+      "higher limit",
       above.size(), all, noun, brief(above.front().limit), names);
 }
 
@@ -84,7 +84,7 @@ void add(Section& s, FigureId id, Watts value) {
 void tell_fleet(Run& run, const world::FleetPart& part, std::vector<RackPower> racks) {
   const std::vector<RackPower> units = units_of(racks, part.racks_per_pdu, part.pdu_rating);
   Section s{.layer = figures::Layer::facility, .name = "racks of " + part.fleet->fleet->name};
-  s.summary = fmt::format("{} racks of {} host{}, {} on a power unit, in the first replication",
+  s.summary = fmt::format("{} racks of {} host{}, {} per power unit, in the first replication",
                           grouped(static_cast<std::int64_t>(racks.size())), part.hosts_per_rack,
                           part.hosts_per_rack == 1 ? "" : "s", part.racks_per_pdu);
   const auto most = [](std::span<const RackPower> all, Watts RackPower::* of) {
@@ -111,7 +111,7 @@ void tell_fleet(Run& run, const world::FleetPart& part, std::vector<RackPower> r
 }  // namespace
 
 void tell_racks(Run& run, const processes::Scenario& scenario, const Replication& first) {
-  for (std::size_t f = 0; f < first.racks.size(); ++f) {
+  for (const design::FleetIndex f : first.racks.indices()) {
     const world::FleetPart& part = scenario.fleets[f];
     if (part.fleet->rented() || part.host_power.peak <= Watts(0) || first.racks[f].empty())
       continue;

@@ -35,8 +35,8 @@ design::Design template_design(const char* name) {
 
 void expect_sums(const Simulated& s, const std::string& name) {
   const run::Run run = s.simulation.run_of(s.done);
-  std::vector<double> sums(s.machine.sites.size());
-  for (std::size_t f = 0; f < s.done[0].racks.size(); ++f) {
+  IndexedVector<design::SiteIndex, double> sums(s.machine.sites.size());
+  for (const design::FleetIndex f : s.done[0].racks.indices()) {
     const world::FleetPart& part = s.simulation.scenario().fleets[f];
     int hosts = 0;
     for (const cluster::RackDraw& r : s.done[0].racks[f]) {
@@ -47,7 +47,7 @@ void expect_sums(const Simulated& s, const std::string& name) {
     }
     EXPECT_EQ(hosts, part.all_hosts()) << name;
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) {
+  for (const design::SiteIndex i : sums.indices()) {
     if (s.done[0].sites[i].it_energy <= Joules(0)) continue;
     EXPECT_NEAR(sums[i] / s.done[0].sites[i].it_energy.base(), 1, 1e-9) << name;
   }
@@ -102,13 +102,13 @@ TEST(RackFigures, a_rack_above_its_limit_is_named) {
 
 TEST(RackFigures, rack_power_is_the_mean_and_the_highest_of_its_hosts) {
   HandMadeRun m;
-  world::FleetPart& part = m.scenario.fleets[0];
+  world::FleetPart& part = m.scenario.fleets[world::kFirstFleet];
   part.racks_per_pdu = 2;
   part.host_power.idle = Watts(1000);
   part.rack_limit = Watts(9000);
   m.done[0].racks.resize(m.scenario.fleets.size());
   for (const double kw : {1.0, 6.0, 4.0}) {
-    m.done[0].racks[0].push_back(
+    m.done[0].racks[world::kFirstFleet].push_back(
         {.energy = kilowatts(kw / 2) * hours(1), .highest = kilowatts(kw), .hosts = 4});
   }
   m.done[0].stories[part.site].dark_ns = 900 * kSecondNs;  // a quarter of the hour
@@ -144,12 +144,13 @@ TEST(RackFigures, rack_power_is_the_mean_and_the_highest_of_its_hosts) {
 
 TEST(RackFigures, the_worst_racks_above_their_limit_come_first) {
   HandMadeRun t;
-  world::FleetPart& part = t.scenario.fleets[0];
+  world::FleetPart& part = t.scenario.fleets[world::kFirstFleet];
   part.rack_limit = kilowatts(9);
   part.host_power.idle = Watts(0);
   t.first().racks.resize(1);
   for (const double kw : {11.0, 9.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0}) {
-    t.first().racks[0].push_back({.energy = Joules(0), .highest = kilowatts(kw), .hosts = 4});
+    t.first().racks[world::kFirstFleet].push_back({.energy = Joules(0), .highest = kilowatts(kw),
+                                                   .hosts = 4});
   }
   t.tell_all();
   const figures::Section* s = t.section(Layer::facility, "racks of " + part.fleet->fleet->name);
@@ -166,7 +167,7 @@ TEST(RackFigures, the_worst_racks_above_their_limit_come_first) {
 // Two racks of 10 kW on a unit of 20 kW, which carries 80 % of that for long.
 TEST(RackFigures, a_power_unit_may_pass_its_limit_while_its_racks_do_not) {
   HandMadeRun t;
-  world::FleetPart& part = t.scenario.fleets[0];
+  world::FleetPart& part = t.scenario.fleets[world::kFirstFleet];
   part.rack_limit = kilowatts(12);
   part.racks_per_pdu = 2;
   part.pdu_rating = kilowatts(20);

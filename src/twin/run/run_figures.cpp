@@ -29,7 +29,7 @@ using figures::Layer;
 using figures::Section;
 using figures::Unit;
 
-// Accelerators that are busy less than this make a run name the layer that keeps them.
+// Accelerators busy for less than this share make a run name the layer that is to blame.
 constexpr double kBusyEnough = 0.8;
 
 class Teller {
@@ -54,7 +54,7 @@ class Teller {
     tell_pipeline(run_, scenario_, over_);
     tell_faults();
     tell_fleets();
-    for (std::size_t s = 0; s < scenario_.machine->sites.size(); ++s) {
+    for (const design::SiteIndex s : scenario_.machine->sites.indices()) {
       tell_site(run_, scenario_, over_, s);
     }
     tell_racks(run_, scenario_, done_.front());
@@ -137,7 +137,7 @@ class Teller {
       add_with(slower, s, FigureId::run_time, [j, units, horizon](const Replication& r) {
         return r.jobs[j].units > 0 ? units / r.jobs[j].units * horizon : 0;
       });
-      s.figures.back().note = "at the pace seen";
+      s.figures.back().note = "at the pace seen so far";
     }
     if (t.train->repeat) {
       add(s, FigureId::windows_missed, job(j, [](const processes::JobOutcome& o) {
@@ -225,7 +225,7 @@ class Teller {
     run_.waterfalls.push_back(std::move(w));
   }
 
-  // Of all fleets together: what struck, most frequent first.
+  // The faults of all fleets together, most frequent first.
   void tell_faults() {
     Section s{.layer = Layer::failure, .name = "faults of hosts"};
     const std::vector<std::string> names =
@@ -246,7 +246,7 @@ class Teller {
   }
 
   void tell_fleets() {
-    for (std::size_t f = 0; f < scenario_.fleets.size(); ++f) {
+    for (const design::FleetIndex f : scenario_.fleets.indices()) {
       const world::FleetPart& part = scenario_.fleets[f];
       Section s{.layer = Layer::cluster, .name = part.fleet->fleet->name};
       s.summary = fmt::format("{} hosts, {} in reserve", grouped(part.hosts), grouped(part.spares));
@@ -276,7 +276,8 @@ class Teller {
     return all > 0 ? part / all : 0;
   }
 
-  // Money, and what else only the review knows, is left to it.
+  // Judges the goals that a run can measure. Money and other figures that only the review has are
+  // left to it.
   void judge() {
     for (figures::GoalOutcome& g : judge_goals(scenario_.machine->design(), run_.sections)) {
       if (g.known) {
@@ -297,39 +298,46 @@ class Teller {
   OverReplications over_;
 };
 
-// Which layer answers for a cause, and what to look at.
+// The layer that causes a loss, and what to look at.
 struct Blame {
   Cause cause;
   const char* layer;
   const char* advice;
 };
 constexpr Blame kBlames[] = {
-    {Cause::feed, "storage", "the loaders do not keep up: read rate, cores, cache"},
-    {Cause::contention, "fabric", "storage traffic shares the compute wires: a network of its own"},
-    {Cause::straggler, "failure", "slow hosts set the pace: find and replace them"},
-    {Cause::shrunk, "cluster", "hosts are missing and it goes on with fewer replicas: spares"},
-    {Cause::cap, "facility", "the site's power holds the clocks down"},
-    {Cause::paused, "fabric", "NICs pause the network: a watchdog, and NICs that are watched"},
-    {Cause::heat, "facility", "the cooling does not keep up: more of it, or fewer watts"},
-    {Cause::save, "storage", "saves stall the steps: asynchronous, or a faster first tier"},
+    {Cause::feed, "storage", "the loaders do not keep up; look at read rate, cores and cache"},
+    {Cause::contention, "fabric",
+     "storage traffic shares the compute wires; give it a separate network"},
+    {Cause::straggler, "failure", "slow hosts set the pace; find and replace them"},
+    {Cause::shrunk, "cluster",
+     "hosts are missing and the run continues with fewer replicas; add spares"},
+    {Cause::cap, "facility", "the site's power limits the clocks"},
+    {Cause::paused, "fabric", "NICs pause the network; use a watchdog and monitor the NICs"},
+    {Cause::heat, "facility", "the cooling does not keep up; add cooling or draw less power"},
+    {Cause::save, "storage",
+     "saves stall the steps; save asynchronously, or use a faster first tier"},
     {Cause::lost, "failure",
-     "work is lost back to the last safe copy: save more often, drain faster"},
-    {Cause::detect, "failure", "faults go unseen for too long: health checks"},
-    {Cause::requeue, "cluster", "the way from a fault to a new start is long: the recovery agent"},
-    {Cause::no_host, "cluster", "the job waits for hosts: spares, or a layout on fewer"},
-    {Cause::start, "cluster", "starting takes long: images on the hosts, compiled graphs kept"},
+     "work since the last safe copy is lost; save more often, drain faster"},
+    {Cause::detect, "failure", "faults stay undetected for too long; add health checks"},
+    {Cause::requeue, "cluster",
+     "the time from a fault to a new start is long; use the recovery agent"},
+    {Cause::no_host, "cluster",
+     "the job waits for hosts; add spares, or use a layout on fewer hosts"},
+    {Cause::start, "cluster", "starting takes long; keep images on the hosts, and compiled graphs"},
     {Cause::restore, "storage",
-     "the checkpoint is read slowly: a faster tier, or one copy broadcast"},
-    {Cause::repair, "failure", "hosts are in repair: the pipeline, or fewer faults"},
-    {Cause::power, "facility", "the site was without power: batteries, generators"},
-    {Cause::reserve, "cluster", "hosts stand in reserve"},
-    {Cause::standby, "serving", "replicas wait for requests: fewer of them, or work beside them"},
+     "the checkpoint is read slowly; use a faster tier, or broadcast one copy"},
+    {Cause::repair, "failure", "hosts are in repair; speed up repairs, or reduce faults"},
+    {Cause::power, "facility", "the site was without power; add batteries or generators"},
+    {Cause::reserve, "cluster", "hosts are kept in reserve"},
+    {Cause::standby, "serving",
+     "replicas wait for requests; use fewer of them, or run other work beside them"},
     {Cause::stranded, "cluster",
-     "jobs wait while accelerators are free: smaller gangs, another placement or quota"},
-    {Cause::idle, "cluster", "nothing runs on them: no work is asked of them in this design"},
+     "jobs wait while accelerators are free; use smaller gangs, or change placement or quotas"},
+    {Cause::idle, "cluster", "the design has no work for them"},
 };
 
-// Runs that ask for more hosts at once than their fleet, its partition or their quota has.
+// Returns the runs that ask for more hosts at once than their fleet, its partition or their quota
+// has.
 std::vector<std::string> Teller::never_started() const {
   std::vector<std::string> all;
   if (done_.empty()) return all;
@@ -355,7 +363,8 @@ void Teller::diagnose() {
   const auto never = never_started();
   const bool is_barred = worst->cause == Cause::idle && !never.empty();
   run_.diagnosis = fmt::format(
-      "Accelerators are productive {} of the time. Most of the rest, {}, is {}: layer {}; {}.",
+      "Accelerators are productive {} of the time. The largest loss, {} of the time, is '{}' "
+      "(layer {}): {}.",
       show(busy, Unit::ratio), show(time[at(worst->cause)] / all, Unit::ratio),
       word_of(worst->cause), worst->layer,
       is_barred ? fmt::format("{} never starts: it asks for more hosts at once than it may have",
@@ -375,36 +384,35 @@ void Teller::note() {
   if (!scenario_.services.empty()) {
     run_.notes.push_back(
         "services are answered in windows of requests at several loads, weighted by the load of "
-        "every hour; requests that a lost replica held are told apart, and weigh nothing in it");
+        "every hour; the loss of a replica is shown separately and has no weight in them");
   }
   if (std::ranges::any_of(scenario_.services, [](const processes::ServicePlan& s) {
         return s.job.serve->autoscale.has_value();
       })) {
     run_.notes.push_back(
-        "accelerators that an autoscaler frees are others', or idle in the book: owned ones are "
-        "paid for and draw idle power all the same; traffic steps by the hour");
+        "accelerators that an autoscaler frees go to other work or are booked as idle; owned ones "
+        "are paid for and draw idle power in any case; traffic changes once per hour");
   }
   if (!scenario_.streams.empty()) {
     run_.notes.push_back(
-        "jobs of a stream start over when they lose their place: nothing is known of their "
+        "jobs of a stream start over when they lose their hosts, because nothing is known of their "
         "checkpoints");
   }
   if (!scenario_.trains.empty()) {
-    run_.notes.push_back(
-        scenario_.has_storage_run
-            ? "saves and reads were run on the links they share before the replications, which "
-              "take "
-              "what was found; a restore takes what the review says it takes"
-            : "storage stands in closed form: a save and a restore take what the review says they "
-              "take");
+    run_.notes.push_back(scenario_.has_storage_run
+                             ? "saves and reads were simulated on the links that they share before "
+                               "the replications, which use those results; a restore takes the "
+                               "time that the review gives"
+                             : "storage is not simulated: a save and a restore take the times that "
+                               "the review gives");
   }
   if (!std::ranges::any_of(scenario_.machine->sites, &machine::Site::hours)) {
     run_.notes.push_back(
-        "carbon is by the grid's mean of a year, and PUE by the climate's: no site names its "
-        "`hours`");
+        "carbon uses the grid's yearly mean, and PUE the climate's: no site names its `hours`");
   }
   const bool is_sound = std::ranges::all_of(done_, &Replication::is_sound);
-  if (!is_sound) run_.notes.push_back("THE BOOK OF GPU-SECONDS DOES NOT BALANCE: a fault of ours");
+  if (!is_sound)
+    run_.notes.push_back("THE GPU-SECONDS DO NOT ADD UP: this is an error in the program");
   run_.summary = fmt::format("{} of {} goals met in {} of simulated time, {} replication{}.",
                              std::ranges::count(run_.goals, true, &figures::GoalOutcome::met),
                              run_.goals.size(), brief(run_.simulated), run_.replications,

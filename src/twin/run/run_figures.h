@@ -1,4 +1,4 @@
-// What the replications of a run come to: sections of figures, goals, waterfall, diagnosis.
+// The summary of a run's replications: sections of figures, goals, waterfall, diagnosis.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace orrery::run {
 
-// Fills all of the run but its counts, books, series and events.
+// Fills in the whole run except its counts, books, series and events.
 void tell(Run& run, const processes::Scenario& scenario, std::span<const Replication> done);
 
 }  // namespace orrery::run

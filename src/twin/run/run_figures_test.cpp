@@ -113,7 +113,7 @@ TEST(RunFigures, figures_of_a_run_that_ended_and_one_that_never_began) {
 
 TEST(RunFigures, figures_of_fleets_and_faults_by_hand) {
   HandMadeRun m;
-  ByCause<GpuTime>& t = m.done[0].fleet_time[0];
+  ByCause<GpuTime>& t = m.done[0].fleet_time[world::kFirstFleet];
   t[at(Cause::productive)] = 40;
   t[at(Cause::straggler)] = 4;
   t[at(Cause::heat)] = 6;
@@ -123,7 +123,7 @@ TEST(RunFigures, figures_of_fleets_and_faults_by_hand) {
   t[at(Cause::restore)] = 7;
   t[at(Cause::reserve)] = 9;
   t[at(Cause::idle)] = 11;
-  const std::string fleet = m.scenario.fleets[0].fleet->fleet->name;
+  const std::string fleet = m.scenario.fleets[world::kFirstFleet].fleet->fleet->name;
   m.done[0].faults[1] = 2;
   m.done[0].faults[3] = 5;
   m.done[0].lemons_found = 1;
@@ -361,7 +361,7 @@ TEST(RunFigures, every_figure_of_a_fleet) {
   design::Design d = world::sample_design();
   d.scheduler.reservations = {{.name = "works", .start = days(1), .duration = hours(1)}};
   HandMadeRun t(std::move(d));
-  ByCause<GpuTime>& time = t.first().fleet_time[0];
+  ByCause<GpuTime>& time = t.first().fleet_time[world::kFirstFleet];
   time[at(Cause::productive)] = 50;
   time[at(Cause::straggler)] = 3;
   time[at(Cause::heat)] = 4;
@@ -371,9 +371,9 @@ TEST(RunFigures, every_figure_of_a_fleet) {
   time[at(Cause::requeue)] = 6;
   time[at(Cause::idle)] = 10;
   time[at(Cause::repair)] = 5;
-  t.first().reserved_stops[0] = 12;
+  t.first().reserved_stops[world::kFirstFleet] = 12;
   t.tell_all();
-  const world::FleetPart& part = t.scenario.fleets[0];
+  const world::FleetPart& part = t.scenario.fleets[world::kFirstFleet];
   expect_list(t, Layer::cluster, part.fleet->fleet->name,
               {{"fleet_share_productive", 0.5},
                {"fleet_share_stall", 0.07},
@@ -407,7 +407,7 @@ TEST(RunFigures, series_and_log_are_of_the_first_replication) {
   EXPECT_EQ(run.series.means.size(), s.done[0].series.means.size());
   EXPECT_TRUE(s.done[1].log.empty() && s.done[1].host_log.empty() && s.done[1].racks.empty());
   EXPECT_EQ(s.done[0].racks.size(), 1U);
-  const world::FleetPart& part = s.simulation.scenario().fleets[0];
+  const world::FleetPart& part = s.simulation.scenario().fleets[world::kFirstFleet];
   EXPECT_EQ(run.accelerators, part.all_hosts() * 8);
   ASSERT_EQ(run.fleets.size(), 1U);
   EXPECT_EQ(run.fleets[0].hosts, part.hosts);

@@ -21,4 +21,10 @@ struct Simulated {
   }
 };
 
+// The plan of a service, without windows of requests.
+inline processes::ServicePlan plan_of(const machine::Machine& m, std::size_t workload = 0) {
+  return processes::service_plans(jobs::serve_jobs(m, m.design().workloads[workload]), m, false)
+      .front();
+}
+
 }  // namespace orrery::run

@@ -22,7 +22,7 @@ using cluster::kCauses;
 
 namespace {
 
-// Bins of the series: a month in hours.
+// Bins of the series: the hours of a month.
 constexpr int kBins = 720;
 
 std::uint64_t seed_of(std::uint64_t seed, int number) {
@@ -30,7 +30,7 @@ std::uint64_t seed_of(std::uint64_t seed, int number) {
 }
 
 void collect(world::World& world, const processes::ProcessSet& processes, Replication& r) {
-  for (std::size_t f = 0; f < world.fleets(); ++f) {
+  for (const design::FleetIndex f : world.fleets()) {
     const GpuLedger& book = world.fleet(f).slots().ledger();
     r.fleet_time.push_back(book.booked());
     r.reserved_stops.push_back(world.fleet(f).queue().stopped_for_reservations());
@@ -45,7 +45,7 @@ void collect(world::World& world, const processes::ProcessSet& processes, Replic
   for (const processes::TaskProcess* p : processes.streams()) r.streams.push_back(p->outcome());
   for (const processes::SliceProcess* p : processes.slices()) r.slices.push_back(p->outcome());
   if (processes.pipeline() != nullptr) r.pipeline = processes.pipeline()->outcome();
-  for (std::size_t s = 0; s < world.spec().machine->sites.size(); ++s) {
+  for (const design::SiteIndex s : world.spec().machine->sites.indices()) {
     const world::SiteMeter& m = world.meters().site(s);
     r.sites.push_back({.it_energy = m.energy, .it_highest = m.highest, .it_by_hour = m.by_hour});
   }
@@ -60,9 +60,10 @@ void collect(world::World& world, const processes::ProcessSet& processes, Replic
 
 }  // namespace
 
-Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
+Simulation::Simulation(const machine::Machine& machine, const jobs::Jobs& jobs,
+                       const RunOptions& options)
     : options_(options),
-      scenario_(processes::scenario_of(machine, options.horizon, options.read, options.stop)),
+      scenario_(processes::scenario_of(machine, jobs, options.horizon, options.read, options.stop)),
       storage_(
           run_storage(scenario_.storage_work(),
                       {.transfers_most = twin_storage::kTransfersOfRun, .seed = options.seed})) {
@@ -83,7 +84,7 @@ std::optional<Replication> Simulation::replicate(int number,
   collect(world, processes, r);
   if (recorder) {
     r.series = recorder->series(world.kernel().now());
-    for (std::size_t f = 0; f < world.fleets(); ++f) {
+    for (const design::FleetIndex f : world.fleets()) {
       r.racks.push_back(world.fleet(f).racks().until(world.kernel().now()));
     }
     r.log = recorder->events();

@@ -11,6 +11,7 @@
 #include "layers/facility/power_limiter.h"
 #include "layers/facility/spectrum.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "model/machine/site_load.h"
 
 namespace orrery::run {
@@ -23,7 +24,8 @@ using figures::Unit;
 constexpr int kLines = 40;
 using figures::assumptions::kPowerEdge;
 
-// One step of a job as its hosts draw it: work first, then what communication is not hidden.
+// Returns one step of a job as its hosts draw it: work first, then communication that is not
+// hidden.
 std::vector<facility::WaveSegment> step_wave(const jobs::TrainJob& job,
                                              const facility::NodePower& host) {
   const jobs::StepPlan& p = job.step;
@@ -46,7 +48,7 @@ void tell_swing(Section& s, const jobs::TrainJob& job, const world::FleetPart& p
     s.figures.push_back(
         {.kind = id,
          .of = job.label,
-         .estimate = within(value, 0.3, 0.3, Basis::derived, "docs/models/power.md")});
+         .estimate = figures::estimated(id, value, Basis::derived, "docs/models/power.md")});
   };
   add(FigureId::line_hz, line.hz);
   add(FigureId::line_amplitude, line.amplitude.base());
@@ -64,16 +66,17 @@ void tell_swing(Section& s, const jobs::TrainJob& job, const world::FleetPart& p
                               ? ""
                               : fmt::format(" at {}", show(c.setting, Unit::ratio));
   s.limit += fmt::format(
-      "{}the steps of {} swing by {}, above {} of the site; cheapest cure: {}{}, which costs {} of "
-      "the work",
+      "{}the steps of {} swing by {}, more than {} of the site's power; cheapest cure: {}{}, which "
+      "costs {} of the work",
       s.limit.empty() ? "" : "; ", job.label, brief(swing_of(r).amplitude),
       show(kSwingShareMax, Unit::ratio), to_text(c.kind), set, show(c.cost, Unit::ratio));
 }
 
-// The feed against what stands behind it, fleet by fleet, and the caps that would keep it.
-void tell_feed(Section& s, const processes::Scenario& scenario, std::size_t site,
+// Compares the feed with what it supplies, fleet by fleet, and names the caps that would keep the
+// draw below it.
+void tell_feed(Section& s, const processes::Scenario& scenario, design::SiteIndex site,
                const machine::SiteLoad& load, double highest_w, double pue) {
-  const auto& limit = scenario.machine->sites[design::SiteIndex(site)].site->power;
+  const auto& limit = scenario.machine->sites[site].site->power;
   if (!limit || highest_w * pue <= limit->base()) return;
   std::vector<facility::Feed> feeds = {
       {.name = "site", .limit = *limit, .demand = load.constant * pue}};
@@ -94,21 +97,21 @@ void tell_feed(Section& s, const processes::Scenario& scenario, std::size_t site
     const Watts each = p.host_power.accelerators / std::max(1, p.accelerators_per_host);
     s.limit +=
         cap < facility::kLowestCap
-            ? fmt::format("; no cap that accelerators work under keeps {} within it",
+            ? fmt::format("; no cap at which accelerators still work keeps {} below it",
                           p.fleet->fleet->name)
-            : fmt::format("; power_cap: {} on {} keeps it, at {} of the speed",
+            : fmt::format("; power_cap: {} on {} keeps it below, at {} of the speed",
                           brief(each * cap, 3), p.fleet->fleet->name,
                           show(capped_speed(cap, facility::Boundness::compute), Unit::ratio));
   }
 }
 
-// Where a site's energy is found, and what draws the same all day beside it.
+// Where a site's energy is booked, and its constant draw.
 struct SiteDraw {
-  std::size_t site = 0;
+  design::SiteIndex site;
   Watts constant;
 };
 
-// With a draw that is the same all day added to them.
+// Adds a draw that is constant all day to the hourly energy.
 std::vector<Joules> with_constant(std::vector<Joules> all, Watts constant, Seconds horizon) {
   for (std::size_t h = 0; h < all.size(); ++h) {
     all[h] += constant * min(hours(1), horizon - hours(static_cast<double>(h)));
@@ -116,8 +119,8 @@ std::vector<Joules> with_constant(std::vector<Joules> all, Watts constant, Secon
   return all;
 }
 
-// What the run emits hour by hour, and a year that goes on like it: as clean beside its hours as
-// the run was beside those that it saw.
+// Computes the run's carbon hour by hour, and a year's carbon: relative to all hours of the site,
+// as clean as the run was relative to the hours that it saw.
 void tell_carbon(Section& s, const OverReplications& over, const facility::Hours& hours_of_site,
                  const SiteDraw& draw, Seconds horizon) {
   const auto energy = [=](const Replication& r) {
@@ -143,7 +146,7 @@ void tell_carbon(Section& s, const OverReplications& over, const facility::Hours
       fmt::format("over all {} hours that the site names", hours_of_site.pue.size()));
 }
 
-// The hours of the first replication beside its other levels.
+// Adds the hours of the first replication to its other levels.
 void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
                const facility::Hours& hours_of_site, Watts constant) {
   const std::vector<Joules> energy = with_constant(o.it_by_hour, constant, run.simulated);
@@ -171,9 +174,9 @@ void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
   }
 }
 
-// What outages and the cooling did to it, where the design lets them.
+// Adds what outages and the cooling did to the site, if the design allows them.
 void tell_story(Section& s, const OverReplications& over, const design::Site& site,
-                std::size_t number) {
+                design::SiteIndex number) {
   const auto add = [&](FigureId id, double (*of)(const world::SiteStory&)) {
     over.add(s, id, [=](const Replication& r) { return of(r.stories[number]); });
   };
@@ -196,7 +199,7 @@ void tell_story(Section& s, const OverReplications& over, const design::Site& si
   }
 }
 
-// The highest draw in the hottest of the hours that the site names.
+// Adds the highest draw at the PUE of the hottest hour that the site names.
 void tell_hottest(Section& s, const OverReplications& over, const OverReplications::Of& it_highest,
                   const facility::Hours& hours_of_site) {
   const double pue = *std::ranges::max_element(hours_of_site.pue);
@@ -213,8 +216,8 @@ Estimate power_model() {
 }
 
 facility::Hours hours_of_run(const processes::Scenario& scenario, const OverReplications& over,
-                             std::size_t site) {
-  const machine::SiteLoad load = machine::load_of(*scenario.machine, design::SiteIndex(site));
+                             design::SiteIndex site) {
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
   const double mean_w = over.estimate([&](const Replication& r) {
                               return (r.sites[site].it_energy / scenario.horizon).base();
                             })
@@ -225,8 +228,8 @@ facility::Hours hours_of_run(const processes::Scenario& scenario, const OverRepl
 }
 
 void tell_site(Run& run, const processes::Scenario& scenario, const OverReplications& over,
-               std::size_t site) {
-  const machine::SiteLoad load = machine::load_of(*scenario.machine, design::SiteIndex(site));
+               design::SiteIndex site) {
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
   const Seconds horizon = run.simulated;
   const OverReplications::Of it_mean = [=](const Replication& r) {
     return (r.sites[site].it_energy / horizon + load.constant).base();
@@ -236,7 +239,7 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
   };
   run.energy_j += over.estimate(it_mean).value * horizon.base();
   if (load.hosts_nameplate <= Watts(0)) return;
-  const machine::Site& built = scenario.machine->sites[design::SiteIndex(site)];
+  const machine::Site& built = scenario.machine->sites[site];
   Section s{.layer = figures::Layer::facility, .name = built.site->name};
   over.add_with(power_model(), s, FigureId::it_mean, it_mean);
   over.add_with(power_model(), s, FigureId::it_highest, it_highest);
@@ -262,7 +265,7 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
           [=](const Replication& r) {
             return (grid * Joules(it_mean(r) * pue * years(1).base())).base();
           },
-          "at the grid's mean of a year: the site names no `hours`");
+          "at the grid's yearly mean: the site names no `hours`");
     } else {
       tell_hottest(s, over, it_highest, power->hours);
       tell_carbon(s, over, power->hours, {.site = site, .constant = load.constant}, horizon);
@@ -273,7 +276,7 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
   tell_story(s, over, *built.site, site);
   for (const jobs::TrainJob& job : scenario.trains) {
     if (!job.feasible() || job.fleet->rented()) continue;
-    const world::FleetPart& part = scenario.fleets[job.fleet->index.value()];
+    const world::FleetPart& part = scenario.fleets[job.fleet->index];
     if (part.site != site || part.host_power.peak <= Watts(0)) continue;
     tell_swing(s, job, part, built.site->power.value_or(Watts(0)));
     const Watts limit = part.host_power.accelerators / std::max(1, part.accelerators_per_host);
@@ -284,7 +287,8 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
     s.figures.push_back(
         {.kind = FigureId::burst,
          .of = job.label,
-         .estimate = within(burst.highest.base(), 0.1, 0.1, Basis::fitted, "docs/models/power.md"),
+         .estimate = figures::estimated(FigureId::burst, burst.highest.base(), Basis::fitted,
+                                        "docs/models/power.md"),
          .formula = fmt::format("for {} of each step", brief(burst.above_limit))});
   }
   run.sections.push_back(std::move(s));

@@ -73,10 +73,10 @@ double figure(const run::Run& run, figures::Layer layer, std::string_view id) {
 TEST(SiteFigures, carbon_of_an_idle_site_is_the_mean_over_hours) {
   const Simulated s(sunny_design({}), {.horizon = days(2) + hours(6.5)});
   const run::Run run = s.simulation.run_of(s.done);
-  const Watts idle = s.simulation.scenario().fleets[0].host_power.idle * 8;
-  const Watts all = idle + machine::load_of(s.machine, design::SiteIndex(0)).constant;
-  ASSERT_EQ(s.done[0].sites[0].it_by_hour.size(), 55U);
-  EXPECT_NEAR(s.done[0].sites[0].it_by_hour[54] / (idle * hours(0.5)), 1, 1e-9);
+  const Watts idle = s.simulation.scenario().fleets[world::kFirstFleet].host_power.idle * 8;
+  const Watts all = idle + machine::load_of(s.machine, world::kFirstSite).constant;
+  ASSERT_EQ(s.done[0].sites[world::kFirstSite].it_by_hour.size(), 55U);
+  EXPECT_NEAR(s.done[0].sites[world::kFirstSite].it_by_hour[54] / (idle * hours(0.5)), 1, 1e-9);
   // Two whole days, and the six and a half hours of a third before the sun rises.
   const double hours_of_night = 2 * 16 + 6.5, hours_of_day = 2 * 8;
   const double grams_per_w =
@@ -91,7 +91,7 @@ TEST(SiteFigures, carbon_of_an_idle_site_is_the_mean_over_hours) {
 
 TEST(SiteFigures, hours_add_up_to_energy_and_carbon) {
   const Simulated s(sunny_design({jobs_that_wait(hours(12))}), {.horizon = days(30)});
-  const SiteOutcome& site = s.done[0].sites[0];
+  const SiteOutcome& site = s.done[0].sites[world::kFirstSite];
   const Joules sum = std::accumulate(site.it_by_hour.begin(), site.it_by_hour.end(), Joules());
   EXPECT_NEAR(sum / site.it_energy, 1, 1e-9);
   const run::Run run = s.simulation.run_of(s.done);
@@ -169,11 +169,11 @@ struct ToldHours {
   }
   ToldHours() : t(design_of()) {
     t.scenario.horizon = hours(2.5);
-    SiteOutcome& o = t.first().sites[0];
+    SiteOutcome& o = t.first().sites[world::kFirstSite];
     o.it_by_hour = {Joules(1e9), Joules(3e9), Joules(0.5e9)};
     o.it_energy = Joules(4.5e9);
     o.it_highest = Watts(1e6);
-    constant = machine::load_of(t.machine, design::SiteIndex(0)).constant.base();
+    constant = machine::load_of(t.machine, world::kFirstSite).constant.base();
     run.simulated = hours(2.5);
     run.replications = 1;
     run.series.bin = seconds(2700);
@@ -256,15 +256,15 @@ TEST(SiteFigures, outages_and_cooling_faults_are_told_if_they_can_happen) {
     design::Design d = world::sample_design();
     change(d.sites.front());
     auto t = std::make_unique<HandMadeRun>(std::move(d));
-    t->first().stories[0] = {.outages = 3, .blackouts = 2, .units_lost = 4};
-    t->first().stories[0].dark_ns = 90 * kSecondNs;
-    t->first().stories[0].throttled_ns = 1200 * kSecondNs;
-    t->first().stories[0].warmest_k = 7.5;
+    t->first().stories[world::kFirstSite] = {.outages = 3, .blackouts = 2, .units_lost = 4};
+    t->first().stories[world::kFirstSite].dark_ns = 90 * kSecondNs;
+    t->first().stories[world::kFirstSite].throttled_ns = 1200 * kSecondNs;
+    t->first().stories[world::kFirstSite].warmest_k = 7.5;
     t->tell_all();
     return t;
   };
   const auto value = [](const HandMadeRun& t, const char* id) {
-    return t.value(Layer::facility, t.machine.sites[design::SiteIndex(0)].site->name, id);
+    return t.value(Layer::facility, t.machine.sites[world::kFirstSite].site->name, id);
   };
   const auto power = story_of([](design::Site& s) { s.outage_mtbf = days(30); });
   EXPECT_EQ(value(*power, "outages"), 3);
@@ -287,12 +287,12 @@ TEST(SiteFigures, outages_and_cooling_faults_are_told_if_they_can_happen) {
 // The feed has what the fleet's hosts may draw beside what draws always.
 TEST(SiteFigures, an_overloaded_feed_names_the_cap_that_cures_it) {
   HandMadeRun t;
-  t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
-  t.first().sites[0].it_highest = Watts(1.3e6);
+  t.first().sites[world::kFirstSite].it_energy = Watts(0.9e6) * hours(1);
+  t.first().sites[world::kFirstSite].it_highest = Watts(1.3e6);
   t.tell_all();
-  const std::string name = t.machine.sites[design::SiteIndex(0)].site->name;
+  const std::string name = t.machine.sites[world::kFirstSite].site->name;
   const double pue = t.value(Layer::facility, name, "pue");
-  const double constant = machine::load_of(t.machine, design::SiteIndex(0)).constant.base();
+  const double constant = machine::load_of(t.machine, world::kFirstSite).constant.base();
   const Watts highest((1.3e6 + constant) * pue);
   const auto limit_with = [&](Watts power) {
     design::Design d = world::sample_design();
@@ -303,7 +303,7 @@ TEST(SiteFigures, an_overloaded_feed_names_the_cap_that_cures_it) {
     return other.section(Layer::facility, name)->limit;
   };
   EXPECT_EQ(limit_with(highest * 1.000001).find("the feed"), std::string::npos);
-  const world::FleetPart& part = t.scenario.fleets[0];
+  const world::FleetPart& part = t.scenario.fleets[world::kFirstFleet];
   const Watts limit(highest.base() * 0.8);
   const Watts host = (limit - Watts(constant * pue)) / (part.hosts * pue);
   ASSERT_LT(host, part.host_power.peak);
@@ -323,10 +323,10 @@ TEST(SiteFigures, an_overloaded_feed_names_the_cap_that_cures_it) {
 
 TEST(SiteFigures, swing_and_burst_figures_have_intervals) {
   HandMadeRun t;
-  t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
-  t.first().sites[0].it_highest = Watts(1.3e6);
+  t.first().sites[world::kFirstSite].it_energy = Watts(0.9e6) * hours(1);
+  t.first().sites[world::kFirstSite].it_highest = Watts(1.3e6);
   t.tell_all();
-  const std::string name = t.machine.sites[design::SiteIndex(0)].site->name;
+  const std::string name = t.machine.sites[world::kFirstSite].site->name;
   const std::string label = t.scenario.trains[0].label;
   for (const std::string id : {"line_hz_", "line_amplitude_"}) {
     const figures::Figure* f = t.figure(Layer::facility, name, id + label);
@@ -345,12 +345,12 @@ TEST(SiteFigures, swing_and_burst_figures_have_intervals) {
 
 TEST(SiteFigures, figures_of_a_site_by_hand) {
   HandMadeRun m;
-  m.done[0].sites[0].it_energy = Watts(1e6) * hours(1);
-  m.done[0].sites[0].it_highest = Watts(2e6);
+  m.done[0].sites[world::kFirstSite].it_energy = Watts(1e6) * hours(1);
+  m.done[0].sites[world::kFirstSite].it_highest = Watts(2e6);
   m.tell_all();
-  const machine::Site& site = m.machine.sites[design::SiteIndex(0)];
+  const machine::Site& site = m.machine.sites[world::kFirstSite];
   const std::string name = site.site->name;
-  const double constant = machine::load_of(m.machine, design::SiteIndex(0)).constant.base();
+  const double constant = machine::load_of(m.machine, world::kFirstSite).constant.base();
   const auto value = [&](const char* id) { return m.value(Layer::facility, name, id); };
   EXPECT_NEAR(value("it_mean"), 1e6 + constant, 1e-3);
   EXPECT_NEAR(value("it_highest"), 2e6 + constant, 1e-3);

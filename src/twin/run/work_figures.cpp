@@ -25,10 +25,11 @@ using Of = OverReplications::Of;
 
 constexpr const char* kServePage = "docs/models/serving.md";
 
-// Of what zones send each other, what rounding leaves.
+// Traffic between zones below this is rounding.
 constexpr double kNothing = 1e-9;
 
-// Requests of a replication by the load at which they came, those of other zones among them.
+// Calls `use` with the requests of a replication by the load at which they arrived, including those
+// of other zones.
 template <class Use>
 void each_load(const processes::ServicePlan& p, const processes::ServiceOutcome& o,
                const Use& use) {
@@ -49,7 +50,7 @@ std::vector<double> weights_of(const processes::ServicePlan& p,
   return weights;
 }
 
-// Of the time, or of the requests of its own users, what came while the replicas that stood could
+// Returns the share of time, or of its own users' requests, for which the running replicas could
 // carry `most` each, or another zone could.
 double carried(const processes::ServicePlan& p, const processes::ServiceOutcome& o, double most,
                bool by_requests) {
@@ -102,7 +103,7 @@ void add_latency(Section& s, const processes::ServicePlan& p, const OverReplicat
                       : p.stands_in});
 }
 
-// Whole tasks of agents, from the first call to the last token of the last.
+// Adds whole tasks of agents, from the first call to the last token of the last call.
 void add_tasks(Section& s, const processes::ServicePlan& p, const OverReplications& over,
                std::size_t at) {
   processes::ServicePlan tasks = p;
@@ -116,7 +117,7 @@ void add_tasks(Section& s, const processes::ServicePlan& p, const OverReplicatio
   });
 }
 
-// Until an answer stays, where a part of them is made anew by a larger model.
+// Adds the time to the final answer, if a larger model generates part of the answers again.
 void add_cascade(Section& s, const processes::Scenario& scenario, const OverReplications& over,
                  std::size_t at) {
   const processes::ServicePlan& p = scenario.services[at];
@@ -138,7 +139,7 @@ void add_cascade(Section& s, const processes::Scenario& scenario, const OverRepl
     s.figures.push_back(
         {.kind = FigureId::answer_time,
          .estimate = e,
-         .formula = fmt::format("{} of them are made anew by '{}'",
+         .formula = fmt::format("{} of the answers are generated again by '{}'",
                                 show(p.job.serve->escalate->share, Unit::ratio), name)});
     return;
   }
@@ -169,8 +170,7 @@ void add_latencies(Section& s, const processes::ServicePlan& p, const OverReplic
   tell_level(FigureId::cache_found, &processes::LoadWindow::found);
 }
 
-// The requests that came from a little before the loss until the replica was back, in the busiest
-// hour.
+// Adds the requests from shortly before a loss until the replica was back, in the busiest hour.
 void add_loss(Section& s, const processes::ServicePlan& p) {
   if (p.job.serve->model.empty() || p.windows.levels.empty()) return;
   const std::span<const processes::LoadWindow> loss(&p.windows.loss, 1);
@@ -181,8 +181,9 @@ void add_loss(Section& s, const processes::ServicePlan& p) {
   s.figures.push_back(
       {.kind = FigureId::loss_ttft_p99,
        .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
-       .formula = fmt::format("at the busiest hour; {} requests begin anew, back after {}",
-                              significant(p.windows.restarted, 3), brief(p.job.start))});
+       .formula =
+           fmt::format("in the busiest hour; {} requests start over, the replica is back after {}",
+                       significant(p.windows.restarted, 3), brief(p.job.start))});
   s.figures.push_back(
       {.kind = FigureId::loss_in_time,
        .estimate = exact(processes::good_share(loss, weight), Basis::derived, kServePage)});
@@ -198,8 +199,8 @@ double moved(const processes::ServicePlan& p, const processes::ServiceOutcome& o
   return sum;
 }
 
-// Its users elsewhere from the moment at which they are sent there, in the busiest hour, and whom
-// they meet.
+// Adds the zone's users at other sites, from the moment at which they are sent there in the busiest
+// hour, and the users that were there before.
 void add_guests(Section& s, const processes::ServicePlan& p) {
   std::vector<processes::LoadWindow> guests;
   std::vector<processes::LoadWindow> hosts;
@@ -224,8 +225,8 @@ void add_guests(Section& s, const processes::ServicePlan& p) {
          .formula = std::move(formula)});
   };
   tell(FigureId::failover_ttft_p99, guests,
-       fmt::format("at the busiest hour; {} requests begin anew at once, after {}, and {} a second "
-                   "find no room",
+       fmt::format("in the busiest hour; {} requests start over at once, after {}, and {} per "
+                   "second find no room",
                    significant(restarted, 3), brief(Seconds(p.failover->region.after)),
                    significant(p.failover->refused, 3)));
   tell(FigureId::failover_hosts_ttft_p99, hosts, "");
@@ -255,19 +256,19 @@ void add_failover(Section& s, const processes::ServicePlan& p, const OverReplica
       [&p, at](const Replication& r) {
         return moved(p, r.services[at], &processes::ZoneTraffic::refused, true);
       },
-      "by their share; until they are sent elsewhere, and where nobody has room");
+      "weighted by their share; until they are sent elsewhere, and while no zone has room");
   over.add(s, FigureId::sites_given_up,
            [at](const Replication& r) { return static_cast<double>(r.services[at].given_up); });
 }
 
-// What following the load saves, and what it costs those who come first.
+// Adds what following the load saves, and what it costs the first requests of a rise.
 void add_autoscale(Section& s, const processes::ServicePlan& p, const OverReplications& over,
                    std::size_t at) {
   if (!p.job.serve->autoscale) return;
   over.add(
       s, FigureId::replicas_called,
       [at](const Replication& r) { return static_cast<double>(r.services[at].called); },
-      fmt::format("from {} to {}, {} requests in flight each; they answer after {}",
+      fmt::format("from {} to {} replicas, {} requests in flight each; a new one answers after {}",
                   grouped(p.least), grouped(p.replicas),
                   significant(p.job.serve->autoscale->target, 3), brief(p.job.start)));
   if (!p.windows.rise) return;
@@ -279,7 +280,7 @@ void add_autoscale(Section& s, const processes::ServicePlan& p, const OverReplic
   s.figures.push_back(
       {.kind = FigureId::rise_ttft_p99,
        .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
-       .formula = fmt::format("from {} to {} requests a second at once, {} replicas before",
+       .formula = fmt::format("from {} to {} requests per second at once, {} replicas before",
                               significant(p.ask.rise->before, 3), significant(p.ask.rise->after, 3),
                               grouped(p.ask.rise->replicas))});
 }
@@ -299,7 +300,7 @@ Of wait(std::size_t at, std::vector<processes::TaskOutcome> Replication::* kind,
   };
 }
 
-// Why jobs wait at the end, by reason; where many wait, of the first of them.
+// Returns why jobs wait at the end, by reason; if many wait, for the first of them.
 std::string waits_of(const processes::TaskOutcome& o) {
   std::uint64_t asked = 0;
   for (const auto& [reason, count] : o.why) asked += count.jobs;
@@ -314,7 +315,7 @@ std::string waits_of(const processes::TaskOutcome& o) {
   return text;
 }
 
-// A workload that cannot run; true where that is all there is to say.
+// Adds a workload that cannot run; returns true if there is nothing else to report.
 bool cannot(Run& run, Layer layer, const std::string& label, const std::string& why) {
   if (why.empty()) return false;
   run.sections.push_back({.layer = layer, .name = label, .summary = why});
@@ -322,10 +323,10 @@ bool cannot(Run& run, Layer layer, const std::string& label, const std::string& 
   return true;
 }
 
-// What waiting for clean hours cost and brought.
+// Adds what waiting for clean hours cost, and what it saved.
 void add_clean(Section& s, const processes::Scenario& scenario, const OverReplications& over,
                std::size_t at, std::vector<processes::TaskOutcome> Replication::* kind,
-               std::size_t fleet) {
+               design::FleetIndex fleet) {
   const auto& first = (over.done().front().*kind)[at];
   if (first.drawn.empty()) return;
   const facility::Hours by_hour = hours_of_run(scenario, over, scenario.fleets[fleet].site);
@@ -336,7 +337,7 @@ void add_clean(Section& s, const processes::Scenario& scenario, const OverReplic
         const processes::TaskOutcome& o = (r.*kind)[at];
         return o.submitted > 0 ? o.held_s / static_cast<double>(o.submitted) : 0;
       },
-      "of all that came; in their wait");
+      "of all arrivals; including their wait");
   if (by_hour.is_empty()) return;
   const auto grams = [=](const Replication& r, std::vector<Joules> processes::TaskOutcome::* of) {
     return carbon_of(by_hour, (r.*kind)[at].*of).base();
@@ -347,7 +348,7 @@ void add_clean(Section& s, const processes::Scenario& scenario, const OverReplic
         return grams(r, &processes::TaskOutcome::drawn_else) -
                grams(r, &processes::TaskOutcome::drawn);
       },
-      "above idle, beside the same runs begun as much earlier as they were held");
+      "above idle, compared with the same runs started earlier by the time that they were held");
   over.add(s, FigureId::clean_ratio, [=](const Replication& r) {
     const double otherwise = grams(r, &processes::TaskOutcome::drawn_else);
     return otherwise > 0 ? grams(r, &processes::TaskOutcome::drawn) / otherwise : 1;
@@ -365,12 +366,12 @@ void tell_service(Run& run, const processes::Scenario& scenario, const OverRepli
     return;
   }
   Section s{.layer = Layer::serving, .name = p.job.label};
-  const bool is_host = scenario.machine->fleets[design::FleetIndex(p.fleet)].host != nullptr;
+  const bool is_host = scenario.machine->fleets[p.fleet].host != nullptr;
   const std::string on = p.beside > 1
-                             ? fmt::format("on slices, {} an accelerator", p.beside)
+                             ? fmt::format("on slices, {} per accelerator", p.beside)
                              : fmt::format("of {} {}{}", p.slots, is_host ? "host" : "accelerator",
                                            p.slots == 1 ? "" : "s");
-  s.summary = fmt::format("{} replica{} {}, {}{} to {} requests a second", grouped(p.replicas),
+  s.summary = fmt::format("{} replica{} {}, {}{} to {} requests per second", grouped(p.replicas),
                           p.replicas == 1 ? "" : "s", on,
                           p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
                           significant(std::ranges::min(p.job.day), 3),
@@ -387,7 +388,7 @@ void tell_service(Run& run, const processes::Scenario& scenario, const OverRepli
   over.add(
       s, FigureId::availability,
       [&p, at](const Replication& r) { return carried(p, r.services[at], p.capacity, false); },
-      fmt::format("each carries {} a second within the objective", significant(p.capacity, 3)));
+      fmt::format("each carries {} per second within the objective", significant(p.capacity, 3)));
   over.add(s, FigureId::requests_carried,
            [&p, at](const Replication& r) { return carried(p, r.services[at], p.most, true); });
   const double replica_ns = static_cast<double>(p.replicas) * run.simulated.base() * 1e9;
@@ -419,7 +420,7 @@ void tell_batch(Run& run, const processes::Scenario& scenario, const OverReplica
   Section s{.layer = Layer::cluster, .name = p.job.label};
   s.summary =
       fmt::format("an array of {} elements of {}{}", grouped(p.job.elements), brief(p.element),
-                  p.element > p.job.element_compute ? ", bound by its data" : "");
+                  p.element > p.job.element_compute ? ", limited by its data" : "");
   over.add(s, FigureId::batches_finished,
            count(at, &Replication::batches, &processes::TaskOutcome::runs_finished));
   const bool any = std::ranges::all_of(
@@ -446,14 +447,14 @@ void tell_stream(Run& run, const processes::Scenario& scenario, const OverReplic
   if (cannot(run, Layer::cluster, p.job.label, p.job.infeasible)) return;
   Section s{.layer = Layer::cluster, .name = p.job.label};
   s.summary = p.trace.empty()
-                  ? fmt::format("one job every {} on average, {} long",
+                  ? fmt::format("one job every {} on average, each for {}",
                                 brief(Seconds(1 / p.job.rate.base())), brief(p.job.mean_run))
                   : fmt::format("{} jobs of {}", grouped(static_cast<std::int64_t>(p.trace.size())),
                                 p.job.jobs->trace);
   const auto kind = &Replication::streams;
   over.add(s, FigureId::jobs, count(at, kind, &processes::TaskOutcome::submitted));
   over.add(s, FigureId::finished, count(at, kind, &processes::TaskOutcome::finished));
-  over.add(s, FigureId::mean_wait, wait(at, kind, 0), "to the first start; of those that started");
+  over.add(s, FigureId::mean_wait, wait(at, kind, 0), "to the first start; only jobs that started");
   over.add(s, FigureId::wait_p50, wait(at, kind, 0.5));
   over.add(s, FigureId::wait_p99, wait(at, kind, 0.99));
   over.add(s, FigureId::slowdown, [at](const Replication& r) {
@@ -483,13 +484,13 @@ void tell_slices(Run& run, const processes::Scenario& scenario, const OverReplic
   const processes::SlicePlan& p = scenario.slices[at];
   if (cannot(run, Layer::cluster, p.job.label, p.job.infeasible)) return;
   if (over.done().front().slices[at].never_fits) {
-    run.infeasible.push_back(p.job.label + " never starts: it may not have one accelerator");
+    run.infeasible.push_back(p.job.label + " never starts: it may not have even one accelerator");
   }
   Section s{.layer = Layer::cluster, .name = p.job.label};
   s.summary = fmt::format("one slice every {} on average, for {}; {}",
                           brief(Seconds(1 / p.job.rate.base())), brief(p.job.mean_run),
-                          p.job.fixed.empty() ? "accelerators are cut as jobs come"
-                                              : "accelerators are cut as the fleet says");
+                          p.job.fixed.empty() ? "accelerators are cut as jobs arrive"
+                                              : "accelerators are cut as the design says");
   const auto add_count = [&](FigureId id, std::uint64_t processes::SliceOutcome::* of) {
     over.add(s, id, [=](const Replication& r) { return static_cast<double>(r.slices[at].*of); });
   };

@@ -1,4 +1,4 @@
-// What a run says of its services, batches, streams of jobs and pipeline.
+// What a run reports on its services, batches, streams of jobs and pipeline.
 #pragma once
 
 #include "twin/run/over_replications.h"
@@ -13,7 +13,7 @@ void tell_stream(Run& run, const processes::Scenario& scenario, const OverReplic
                  std::size_t s);
 void tell_slices(Run& run, const processes::Scenario& scenario, const OverReplications& over,
                  std::size_t s);
-// The pipeline with its stages, and how old events are when a model knows them.
+// Adds the pipeline with its stages, and the age of events when a model has learned them.
 void tell_pipeline(Run& run, const processes::Scenario& scenario, const OverReplications& over);
 
 }  // namespace orrery::run

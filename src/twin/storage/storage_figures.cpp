@@ -1,4 +1,4 @@
-// What a day of storage comes to, as sections of a run.
+// A day of storage as sections of a run.
 #include <fmt/core.h>
 
 #include "core/base/text.h"
@@ -14,10 +14,10 @@ using figures::Section;
 
 constexpr const char* kPage = "docs/models/storage-in-time.md";
 
-// Spans that differ by less than this are one.
+// Times that differ by less than this share count as equal.
 constexpr double kAlike = 0.01;
 
-// From the mean to the longest that was seen.
+// A figure with the mean as its value, and an interval up to the longest value seen.
 Figure span_figure(FigureId id, Seconds mean, Seconds longest, std::string formula = {}) {
   return {.kind = id,
           .estimate = {.value = mean.base(),
@@ -43,18 +43,18 @@ void add_saves(Section& s, const SaveTimes& t) {
     if (stop.saves == 0) continue;
     s.figures.push_back(span_figure(
         FigureId::on, stop.mean, stop.longest,
-        fmt::format("{} saves came there", grouped(static_cast<std::int64_t>(stop.saves)))));
+        fmt::format("{} saves reached it", grouped(static_cast<std::int64_t>(stop.saves)))));
     s.figures.back().of = stop.tier;
   }
   s.figures.push_back(span_figure(FigureId::exposed, t.safe - t.stall, t.longest_safe - t.stall,
-                                  "safe - stall end"));
+                                  "safe - end of the stall"));
   s.figures.push_back(span_figure(FigureId::read_back, t.restore, t.restore));
 }
 
 void add_collectives(Section& s, const JobStorage& job) {
-  const std::string why = job.is_converged
-                              ? "the burst and the ring share the hosts' wires"
-                              : "the storage network is another: the burst does not meet the ring";
+  const std::string why =
+      job.is_converged ? "the burst and the collective share the hosts' wires"
+                       : "the storage network is separate: the burst does not meet the collective";
   s.figures.push_back(plain_figure(FigureId::all_reduce_in_burst, job.all_reduce, why));
   if (job.all_reduce > 1.001) {
     s.limit =
@@ -70,11 +70,12 @@ Section job_section(const JobStorage& job, Seconds span) {
     add_saves(s, *job.saves);
     add_collectives(s, job);
   }
-  s.figures.push_back(plain_figure(FigureId::starved, job.starved, "of those that the steps take"));
+  s.figures.push_back(
+      plain_figure(FigureId::starved, job.starved, "of the bytes that the steps use"));
   if (job.hit_reads > 0) {
     s.figures.push_back(
         plain_figure(FigureId::hit_rate, job.hit_rate,
-                     fmt::format("{} reads of one host, warm",
+                     fmt::format("{} reads of one host, with a warm cache",
                                  grouped(static_cast<std::int64_t>(job.hit_reads)))));
   }
   return s;

@@ -9,7 +9,7 @@ namespace {
 
 using fabric::LinkId;
 
-// Links of a tier, each way: its hosts' drives, its servers, or one for all of them.
+// Returns the links of a tier, each way: its hosts' drives, its servers, or one for all of them.
 int links_of(const PlantTier& tier, int hosts) {
   if (tier.in_hosts) return hosts;
   return tier.stripes > 0 && tier.stripes < tier.servers ? tier.servers : 1;
@@ -39,7 +39,8 @@ StoragePlant::StoragePlant(sim::Kernel& kernel, const PlantShape& shape)
                   links.insert(links.end(), static_cast<std::size_t>(many), capacity_of(rate));
                   return first;
                 };
-                // Up and down of each kind stand together, so that a host's number finds its links.
+                // Up and down links of each kind are next to each other, so that a host's index
+                // finds them.
                 const auto add_wires = [&](BytesPerSecond PlantHosts::* rate) {
                   const std::size_t first = links.size();
                   for (const PlantHosts& h : shape.hosts) {
@@ -81,7 +82,7 @@ std::vector<LinkId> StoragePlant::path_of(const Transfer& t, int from_server, in
   return path;
 }
 
-// One queue: the requests that wait are served one after the other, those of one instant in turn.
+// One queue: waiting requests are served one after the other, those of one instant in turn.
 Seconds StoragePlant::wait_for_requests(int tier, std::span<const Transfer> together) {
   const PlantTier& t = shape_.tiers[static_cast<std::size_t>(tier)];
   double files = 0;
@@ -172,7 +173,8 @@ void StoragePlant::start_one(const Transfer& t, Seconds wait, TransferObserver& 
   };
   join(t.from, &TierUse::read);
   join(t.to, &TierUse::written);
-  // Of two tiers whose files lie on few servers, each stripe here meets one there.
+  // Between two tiers whose files are on a few servers each, every stripe here goes to one server
+  // there.
   const std::vector<int> from = servers_for(t.from.tier);
   const std::vector<int> to = servers_for(t.to.tier);
   const std::size_t parts = std::max(from.size(), to.size());
@@ -192,8 +194,8 @@ bool StoragePlant::can_join(int tier) const {
   return is_spread(shape_.tiers[static_cast<std::size_t>(tier)]);
 }
 
-// On wires that no other flow takes a host may have the lesser of what it asks for and what they
-// carry, which is a cap; the tier's link is all that is left of the path.
+// On wires that no other flow uses, a host gets the lesser of what it asks for and what they carry,
+// which is a cap; only the tier's link then remains of the path.
 void StoragePlant::start_stream(const Stream& s, fabric::FlowObserver& observer) {
   const bool is_drive = shape_.tiers[static_cast<std::size_t>(s.tier)].in_hosts;
   const Transfer t{.from = {.host = is_drive ? s.host : Spot::kNone, .tier = s.tier},

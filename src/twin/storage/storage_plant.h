@@ -1,21 +1,21 @@
-// Storage as it stands, in time: links that transfers share and requests that queue.
+// A machine's storage in simulated time: links that transfers share, and requests that queue.
 //
 //   host      wires up and down; its drives, read and written
-//   tier      its servers, read and written; one link for all where a file lies on all of them
-//   transfer  waits for the requests before it (one queue a tier: files / rate), then for the first
-//             byte, and for a restore where the tier is an archive; then it shares its links
-//             max-min fairly with all others (fabric/flow_engine.h), held to what one client can
+//   tier      its servers, read and written; one link for all if a file is spread over all of them
+//   transfer  waits for the requests before it (one queue per tier: files / rate), then for the
+//             first byte, and for a restore if the tier is an archive; then it shares its links
+//             max-min fairly with all others (fabric/flow_engine.h), limited to what one client can
 //             ask for
-//   together  transfers that ask at one instant (the hosts of a save) are served in turn, a file of
-//             each at a time, so that the last file of each comes with the last of all
-//   stream    equal ones, a host each, on wires that nobody else takes are one flow with a weight:
-//             n hosts of which each may have r are one that may have n r and has n shares
-// A file that lies on `stripes` servers has them drawn anew, and its transfer ends with the fullest
-// of them. Peers reach each other's drives over their wires. Collectives take the same wires where
-// the storage network is the compute network (`converged`), and others where it is not.
-// Where it is wrong: switches are not in it, only what enters and leaves hosts and servers (a
-// network that is oversubscribed has less); a server's drives and its network are one link;
-// requests are served in order, whoever asks.
+//   together  transfers that begin at one instant (the hosts of a save) are served in turn, one
+//             file of each at a time, so that the last file of each arrives with the last of all
+//   stream    equal streams, one per host, on wires without other flows are one flow with a weight:
+//             n hosts of which each may have r count as one that may have n r and has n shares
+// A file on `stripes` servers has them drawn at random for each transfer, which ends with the
+// fullest of them. Peers reach each other's drives over their wires. Collectives use the same wires
+// if storage shares the compute network (`converged`), and others if not.
+// Where it is wrong: switches are left out, only what enters and leaves hosts and servers counts
+// (an oversubscribed network carries less); a server's drives and its network are one link;
+// requests are served in order, whatever their origin.
 #pragma once
 
 #include <cstdint>
@@ -32,36 +32,36 @@ namespace orrery::twin_storage {
 
 struct PlantTier {
   std::string label;
-  bool in_hosts = false;  // its rates are of one host then
+  bool in_hosts = false;  // its rates are then per host
   int servers = 1;
-  int stripes = 0;  // servers that a file lies on; 0: all of them, evenly
+  int stripes = 0;  // servers that hold a file; 0: all of them, evenly
   BytesPerSecond read;
   BytesPerSecond write;
   PerSecond requests = storage::kUnlimitedCreates;
   Seconds first_byte;
   Seconds restore;                                  // before the first byte of a read
-  BytesPerSecond client = storage::kUnlimitedRate;  // of one host: its streams together
+  BytesPerSecond client = storage::kUnlimitedRate;  // per host: all its streams together
 };
 
-// Hosts that are wired alike.
+// Hosts with the same wiring.
 struct PlantHosts {
   int many = 1;
-  BytesPerSecond wires;    // of a host to storage, per direction
-  BytesPerSecond compute;  // to other hosts; 0: those are the same wires
+  BytesPerSecond wires;    // per host and direction, to storage
+  BytesPerSecond compute;  // per host, to other hosts; 0: the same wires as `wires`
 };
 
 struct PlantShape {
-  std::vector<PlantHosts> hosts;  // numbered through
+  std::vector<PlantHosts> hosts;  // numbered consecutively
   std::vector<PlantTier> tiers;
   std::uint64_t seed = 1;
 
   int all_hosts() const;
 };
 
-// Where bytes are: in a host's memory, on a host's drives, on a tier.
+// A place for bytes: a host's memory, a host's drives, or a tier.
 struct Spot {
   static constexpr int kNone = -1;
-  int host = kNone;  // none: of a tier that is shared
+  int host = kNone;  // none: a shared tier
   int tier = kNone;  // none: memory
 };
 
@@ -69,16 +69,17 @@ struct Transfer {
   Spot from;
   Spot to;
   Bytes bytes;
-  double files = 0;  // requests it makes of the shared tier
+  double files = 0;  // requests that it makes of the shared tier
   BytesPerSecond at_most = storage::kUnlimitedRate;
   std::uint64_t tag = 0;
 };
 
-// Bytes that flow for the whole run at a rate of their own, from a tier to a host.
+// Bytes that flow from a tier to a host during the whole run, at their own rate.
 struct Stream {
   int tier = 0;
-  int host = 0;   // the first
-  int hosts = 1;  // joined: they, and those after them, each at `rate`, on wires of their own
+  int host = 0;  // the first host
+  // if joined: this many hosts from the first on, each at `rate`, on wires of their own
+  int hosts = 1;
   BytesPerSecond rate;
   Seconds span;
   std::uint64_t tag = 0;
@@ -88,13 +89,13 @@ struct TierUse {
   Bytes read;
   Bytes written;
   double requests = 0;
-  Seconds waited;  // for requests before one's own, of all transfers
+  Seconds waited;  // total wait of all transfers for earlier requests
   Seconds longest_wait;
   std::uint64_t transfers = 0;
   int most_at_once = 0;  // transfers
 };
 
-// Told when a transfer's last byte has arrived; may start others.
+// Called when a transfer's last byte has arrived; it may start other transfers.
 class TransferObserver {
  public:
   virtual void on_arrived(sim::Kernel& kernel, std::uint64_t tag) = 0;
@@ -109,17 +110,17 @@ class StoragePlant final : private fabric::FlowObserver {
 
   const PlantShape& shape() const { return shape_; }
   const TierUse& use(int tier) const { return uses_[static_cast<std::size_t>(tier)]; }
-  // The observer outlives the transfer.
+  // The observer must outlive the transfer.
   void start(const Transfer& transfer, TransferObserver& observer) {
     start_together({&transfer, 1}, observer);
   }
-  // Of one instant, and between the same tiers. The observer is told of each.
+  // Starts transfers of one instant between the same tiers. The observer is called for each.
   void start_together(std::span<const Transfer> together, TransferObserver& observer);
-  // Told as the flow engine tells.
+  // Calls the observer as the flow engine does.
   void start_stream(const Stream& stream, fabric::FlowObserver& observer);
-  // Whether the hosts' way from a tier can be one flow.
+  // Returns true if the hosts' paths from a tier can be one flow.
   bool can_join(int tier) const;
-  // A message between hosts, on the wires of collectives.
+  // Sends a message between hosts, on the wires of collectives.
   void send(int from, int to, Bytes bytes, TransferObserver& observer, std::uint64_t tag);
 
  private:
@@ -159,7 +160,7 @@ class StoragePlant final : private fabric::FlowObserver {
   std::vector<std::size_t> reads_;
   std::vector<std::size_t> writes_;
   fabric::FlowEngine engine_;
-  std::vector<sim::SimTime> requests_until_;  // by tier: when those that wait are served
+  std::vector<sim::SimTime> requests_until_;  // by tier: when all waiting requests will be served
   std::vector<TierUse> uses_;
   std::vector<int> at_once_;
   std::vector<Underway> underway_;

@@ -21,7 +21,7 @@ void ReadProcess::on_event(sim::Kernel&, std::uint32_t, std::uint64_t) {
   take();
 }
 
-// As far ahead as the queue is deep.
+// Asks for as many objects ahead as the queue is deep.
 void ReadProcess::ask() {
   while (asked_ < shape_.reads && asked_ - taken_ < std::ssize(arrived_)) {
     const storage::EpochRead read = reader_.next();

@@ -1,15 +1,14 @@
-// What feeds a run, on the clock.
+// What feeds a run, in simulated time.
 //
 // ReadProcess is one host's loader, object by object: an order drawn for each epoch, a cache on the
-// host's drives in front of a tier, a queue of `depth` objects that are asked for ahead of their
-// use, and steps that wait where the queue is empty.
-//   misses read from the tier (what filling the cache writes is not asked of the drives);   hits
-//   read from the drives
-// ReadStream is all hosts at once, as one even flow each at the rate that the steps take: it sees
-// what bursts beside it leave, and costs no event while nothing changes. The first host has a flow
-// of its own, since its loader may read beside it; the others are joined where nothing else takes
-// their wires.
-//   starved = 1 - (bytes that came / bytes that were wanted)
+// host's drives in front of a tier, a queue of `depth` objects that are requested ahead of their
+// use, and steps that wait if the queue is empty.
+//   misses   read from the tier (filling the cache does not load the drives)
+//   hits     read from the drives
+// ReadStream is all hosts at once, as one even flow per host at the rate that the steps use: it
+// gets what bursts leave, and costs no event while nothing changes. The first host has a flow of
+// its own, since its loader may read too; the others are joined if nothing else uses their wires.
+//   starved = 1 - (bytes that arrived / bytes that were wanted)
 #pragma once
 
 #include <cstdint>
@@ -25,21 +24,21 @@ namespace orrery::twin_storage {
 struct ReadShape {
   int host = 0;
   int tier = 0;
-  int cache_tier = Spot::kNone;  // drives of the host
+  int cache_tier = Spot::kNone;  // the host's drives
   catalog::EvictionPolicy policy = catalog::EvictionPolicy::lru;
-  storage::EpochOptions epochs;  // items: objects that this host reads in an epoch
+  storage::EpochOptions epochs;  // items: objects that this host reads per epoch
   int cached = 0;                // objects that its drives hold
   Bytes object;
-  Seconds use;               // the steps take this long over one
-  int depth = 4;             // asked for ahead
-  std::int64_t reads = 0;    // then it ends
-  std::int64_t warm_up = 0;  // of them, not counted
+  Seconds use;               // time that the steps take for one object
+  int depth = 4;             // objects requested ahead
+  std::int64_t reads = 0;    // reads until it ends
+  std::int64_t warm_up = 0;  // first reads, which are not counted
 };
 
 struct ReadOutcome {
   std::int64_t reads = 0;
   std::int64_t hits = 0;
-  Seconds waited;  // by the steps
+  Seconds waited;  // time that the steps waited
   Seconds spent;   // from the first use that counts to the last
 
   double hit_rate() const {
@@ -70,7 +69,7 @@ class ReadProcess final : public sim::EventHandler, private TransferObserver {
   ReadOutcome outcome_;
   std::int64_t asked_ = 0;
   std::int64_t taken_ = 0;
-  std::vector<bool> arrived_;  // by read, modulo the depth: steps take objects in their order
+  std::vector<bool> arrived_;  // by read, modulo the depth: steps use objects in order
   bool is_idle_ = true;        // the steps wait
   sim::SimTime idle_since_;
 };
@@ -79,16 +78,16 @@ struct StreamShape {
   int first_host = 0;
   int hosts = 1;
   int tier = 0;
-  BytesPerSecond of_host;  // that the steps take of the tier, cache hits aside
+  BytesPerSecond of_host;  // rate that the steps use from the tier, without cache hits
   Seconds span;
-  bool is_joined = false;  // nothing else comes over the hosts' wires
+  bool is_joined = false;  // nothing else uses the hosts' wires
 };
 
 class ReadStream final : private fabric::FlowObserver {
  public:
   ReadStream(sim::Kernel& kernel, StoragePlant& plant, const StreamShape& shape);
 
-  // Until now.
+  // Returns the starved share so far.
   double starved() const;
 
  private:
@@ -98,7 +97,7 @@ class ReadStream final : private fabric::FlowObserver {
 
   sim::Kernel& kernel_;
   StreamShape shape_;
-  // Of a flow, and the hosts that it is of.
+  // A flow and the hosts that it represents.
   struct Part {
     int hosts = 1;
     BytesPerSecond rate;

@@ -17,21 +17,22 @@ namespace {
 
 using jobs::TrainJob;
 
-// Saves that are lived through at the least, whatever the interval.
+// Least saves that are simulated, whatever the interval.
 constexpr double kSavesLeast = 3;
-// Objects that one host's cache is followed through, and the most that its share of a data set is
-// divided into: hit rates of a few thousand objects are those of many to half a point.
+// Most objects for which one host's cache is simulated, and most pieces that its share of a data
+// set is divided into: the hit rate of a few thousand objects is within half a point of that of
+// many.
 constexpr int kObjectsMost = 2000;
 constexpr std::int64_t kColdEpochs = 2;
 constexpr std::int64_t kWarmEpochs = 2;
-// A collective short beside any burst.
+// A collective that is short compared with any burst.
 constexpr Seconds kRing = milliseconds(10);
-// How far into a burst it is looked at.
+// Point within a burst at which the collective is run, as a share of it.
 constexpr double kIntoBurst = 0.3;
-// Bursts that have not ended by then never do.
+// Bursts that have not ended after this many times their length never end.
 constexpr double kOverrun = 3;
 
-// A ring over a run's hosts: each sends to the next; the last to arrive ends it.
+// A ring over a run's hosts: each sends to the next; the last arrival ends it.
 class Ring final : public sim::EventHandler, private TransferObserver {
  public:
   Ring(sim::Kernel& kernel, StoragePlant& plant, int first, int hosts, Bytes bytes)
@@ -41,7 +42,7 @@ class Ring final : public sim::EventHandler, private TransferObserver {
   Ring& operator=(const Ring&) = delete;
 
   void begin_at(sim::SimTime at) { kernel_.schedule(at, sim::EventRank::start, *this); }
-  // None until it has ended.
+  // Returns nothing until it has ended.
   std::optional<Seconds> took() const {
     if (left_ != 0) return std::nullopt;
     return (ended_ - began_).seconds();
@@ -70,7 +71,7 @@ class Ring final : public sim::EventHandler, private TransferObserver {
   sim::SimTime ended_;
 };
 
-// All hosts read what they saved; the last to have it ends it.
+// All hosts read what they saved; the last one to finish ends it.
 class Restore final : private TransferObserver {
  public:
   Restore(sim::Kernel& kernel, StoragePlant& plant, const SaveShape& save, const SaveStop& from)
@@ -179,7 +180,8 @@ class Day {
     return {.label = t.label,
             .in_hosts = t.per_node,
             .servers = std::max(1, static_cast<int>(t.servers)),
-            // A file server's heads have whole files; other tiers spread theirs over all servers.
+            // Each server of an NFS tier holds whole files; other tiers spread files over all
+            // servers.
             .stripes = t.tier->kind == design::TierKind::nfs ? 1 : 0,
             .read = or_unlimited(t.read),
             .write = or_unlimited(t.write),
@@ -219,13 +221,13 @@ class Day {
     if (feed.cache) begin_cache(j, of_host);
   }
 
-  // Bytes that come to its hosts are those that feed it: no peers' copies, no collectives.
+  // Returns true if only the loaders' bytes reach its hosts: no peers' copies, no collectives.
   bool is_alone_on_wires(const TrainJob& job) const {
     const bool has_peers = job.checkpoint && job.train->checkpoint->replicas.value_or(1) > 1;
     return !machine().design().fabric.storage.converged && !has_peers;
   }
 
-  // One host, object by object: what its drives hold of its part of the data set.
+  // Simulates one host, object by object: what its drives hold of its part of the data set.
   void begin_cache(std::size_t j, BytesPerSecond of_host) {
     const TrainJob& job = work_.trains[j];
     const jobs::FeedPlan& feed = job.feed;

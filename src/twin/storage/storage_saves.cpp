@@ -5,7 +5,7 @@
 namespace orrery::twin_storage {
 namespace {
 
-// Saves whose copies are not safe yet: what two snapshot buffers of a host hold.
+// Most saves whose copies are not safe yet: as many as a host's two snapshot buffers hold.
 constexpr int kUnsafeMost = 2;
 
 }  // namespace
@@ -61,7 +61,7 @@ void SaveProcess::write(std::size_t save, std::size_t stop) {
   const bool from_hosts =
       stop == 0 || plant_.shape().tiers[static_cast<std::size_t>(from_tier)].in_hosts;
   const std::uint64_t tag = (static_cast<std::uint64_t>(save) << 8) | stop;
-  if (!from_hosts) {  // servers to servers
+  if (!from_hosts) {  // from servers to servers
     pending_[save][stop] = 1;
     return plant_.start({.from = {.tier = from_tier},
                          .to = {.tier = to.tier},
@@ -119,7 +119,7 @@ void SaveProcess::reached(std::size_t save, std::size_t stop) {
   const bool is_last = stop + 1 == shape_.stops.size();
   const bool goes_on =
       !is_last && save % static_cast<std::size_t>(std::max(1, shape_.stops[stop + 1].every)) == 0;
-  // What goes no further, and what is on its hosts alone, gets no safer than that.
+  // A save that goes no further, and one that is only on its hosts, gets no safer than that.
   if (saves_[save].safe.is_never() && (here.is_durable || !goes_on)) {
     saves_[save].safe = kernel_.now();
     if (is_waiting_) {

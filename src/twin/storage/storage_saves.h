@@ -1,13 +1,13 @@
-// A run's checkpoints on the clock: stops one after the other, and the two times that count.
+// A run's checkpoints in simulated time: stops one after the other, and the two times that count.
 //
 //   save      |- wait -|- snapshot -|            async: the job computes again at the bar
 //                                   |- stop 1 -|- stop 2 -|- stop 3 ...     hosts in parallel
-//   stall end the job computes again             safe  a copy outlives the hosts that wrote it
+//   stall end the job computes again             safe  a copy survives the hosts that wrote it
 // A synchronous save stalls until its first stop is written. At most two saves are not yet safe: a
-// third waits, as the buffers of a host do not hold it. A stop ends with its last host and a
-// commit. From a host's drives each host copies its own part on; between shared tiers the bytes go
-// from servers to servers. With replicas, each host's part is copied to the next host's drives
-// first.
+// third waits, because a host's buffers cannot hold it. A stop ends with its last host and a
+// commit. From a host's drives, each host copies its own part; between shared tiers, the bytes go
+// from servers to servers. With replicas, each host's part is first copied to the next host's
+// drives.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ namespace orrery::twin_storage {
 struct SaveStop {
   int tier = 0;
   bool is_durable = false;
-  int every = 1;                                     // one of so many saves goes on to it
-  BytesPerSecond at_most = storage::kUnlimitedRate;  // of one host: a line between sites
+  int every = 1;                                     // one in `every` saves goes on to it
+  BytesPerSecond at_most = storage::kUnlimitedRate;  // per host: limited by a line between sites
 };
 
 struct SaveShape {
@@ -32,18 +32,18 @@ struct SaveShape {
   int hosts = 1;
   // Hosts that write more than the others: the first replica's, with the weights.
   int heavy_hosts = 0;
-  Bytes heavy_bytes;  // of one
+  Bytes heavy_bytes;  // per heavy host
   Bytes other_bytes;
-  double files = 0;  // of a save
+  double files = 0;  // per save
   Seconds interval;  // of steps between two saves
-  Seconds first_at;  // the first save begins
+  Seconds first_at;  // start of the first save
   bool is_async = true;
-  Seconds snapshot;                                    // device to host
+  Seconds snapshot;                                    // from device to host
   Seconds commit;                                      // of a shared stop
-  BytesPerSecond serialise = storage::kUnlimitedRate;  // of one host
+  BytesPerSecond serialise = storage::kUnlimitedRate;  // per host
   int replicas = 1;
   std::vector<SaveStop> stops;
-  std::function<void()> on_burst;  // as hosts begin to write to a shared tier
+  std::function<void()> on_burst;  // called when hosts begin to write to a shared tier
 
   Bytes of(int host) const { return host < heavy_hosts ? heavy_bytes : other_bytes; }
   Bytes total() const {
@@ -54,9 +54,10 @@ struct SaveShape {
 struct SaveRecord {
   sim::SimTime began;
   sim::SimTime stall_end = sim::SimTime::never();
-  sim::SimTime peer = sim::SimTime::never();  // the next host has it too
+  sim::SimTime peer = sim::SimTime::never();  // when the next host has a copy too
   sim::SimTime safe = sim::SimTime::never();
-  std::vector<sim::SimTime> at;  // by stop; never where it does not go or has not come there
+  // by stop; never() if the save does not go there or has not arrived
+  std::vector<sim::SimTime> at;
 };
 
 class SaveProcess final : public sim::EventHandler, private TransferObserver {
@@ -73,7 +74,7 @@ class SaveProcess final : public sim::EventHandler, private TransferObserver {
 
  private:
   enum Kind : std::uint32_t { kSave, kSnapshotTaken, kCommitted };
-  // Stop of a save; the copies to peers are kPeers.
+  // Index of a save's stop; kPeers means the copies to peers.
   static constexpr std::uint64_t kPeers = 0xff;
 
   void on_arrived(sim::Kernel& kernel, std::uint64_t tag) override;

@@ -1,5 +1,5 @@
-// The causes of a GPU-second and the book of them (cluster/gpu_ledger.h), by their own names: every
-// process of a run speaks of them.
+// The causes of a GPU-second and their ledger (cluster/gpu_ledger.h), under the twin's own names,
+// because every process of a run uses them.
 #pragma once
 
 #include "layers/cluster/gpu_ledger.h"

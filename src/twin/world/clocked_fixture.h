@@ -43,7 +43,9 @@ class ClockedWorld : public sim::EventHandler {
     calls_.emplace_back(second, std::move(what));
   }
   void strike(double second, int host, const failure::FaultCause& cause) {
-    at(second, [host, cause](World& w) { w.faults().strike(0, host_at(host), cause, 0); });
+    at(second, [host, cause](World& w) {
+      w.faults().strike(kFirstFleet, host_at(host), cause, 0);
+    });
   }
   // Records in bins of a second unless `bins` says otherwise.
   World& run(bool is_recorded = false, int bins = 0) {
@@ -72,7 +74,7 @@ class ClockedWorld : public sim::EventHandler {
     ADD_FAILURE() << "no column " << column;
     return -1;
   }
-  double booked_s(Cause cause, std::size_t fleet = 0) const {
+  double booked_s(Cause cause, design::FleetIndex fleet = {}) const {
     const GpuTime booked = world->fleet(fleet).slots().ledger().booked()[cluster::at(cause)];
     return static_cast<double>(booked) / 1e9;
   }

@@ -9,13 +9,15 @@
 
 namespace orrery::world {
 
-FaultBoard::FaultBoard(World& world) : world_(world), unseen_(world.fleets()) {
-  for (const FleetPart& part : world.spec().fleets) desks_.emplace_back(part.hosts);
+FaultBoard::FaultBoard(World& world) : world_(world), unseen_(world.spec().fleets.size()) {
+  for (const FleetPart& part : world.spec().fleets) {
+    desks_.push_back(failure::RecoveryDesk(part.hosts));
+  }
 }
 
 FaultBoard::~FaultBoard() { world_.kernel().forget(*this); }
 
-void FaultBoard::see_after(Seconds wait, std::size_t fleet, HostIndex host) {
+void FaultBoard::see_after(Seconds wait, design::FleetIndex fleet, HostIndex host) {
   sim::Kernel& kernel = world_.kernel();
   kernel.schedule(kernel.now().after(wait), sim::EventRank::finish, *this, 0,
                   HostOfFleet{fleet, host}.packed());
@@ -28,7 +30,7 @@ void FaultBoard::on_event(sim::Kernel&, std::uint32_t, std::uint64_t data) {
   }
 }
 
-void FaultBoard::mark_struck(std::size_t fleet, HostIndex host) {
+void FaultBoard::mark_struck(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   if (f.state(host) != HostState::in_service) return;
   f.set_state(host, HostState::struck);
@@ -47,12 +49,13 @@ std::vector<JobTag> FaultBoard::tags_hit(FleetState& f, HostIndex host,
     for (const cluster::NodeShare& share : f.queue().job(job).shares) {
       if (share.node == node_of(host)) slot -= share.gpus;
     }
-    if (slot < 0) tags.push_back(JobTag::from(f.queue().tag(job)));  // the process was its
+    // the slot belonged to this process
+    if (slot < 0) tags.push_back(JobTag::from(f.queue().tag(job)));
   }
   return tags;
 }
 
-void FaultBoard::strike(std::size_t fleet, HostIndex host, const failure::FaultCause& cause,
+void FaultBoard::strike(design::FleetIndex fleet, HostIndex host, const failure::FaultCause& cause,
                         double where) {
   FleetState& f = world_.fleet(fleet);
   ++faults_;
@@ -72,13 +75,13 @@ void FaultBoard::strike(std::size_t fleet, HostIndex host, const failure::FaultC
   see_after(seen, fleet, host);
 }
 
-void FaultBoard::strike_group(std::size_t fleet, HostIndex first, int hosts,
+void FaultBoard::strike_group(design::FleetIndex fleet, HostIndex first, int hosts,
                               const failure::FaultCause& cause) {
   FleetState& f = world_.fleet(fleet);
   ++faults_;
   world_.kernel().trace(sim::TraceKind::instant, f.part().fleet->fleet->name, cause.name,
                         node_of(first));
-  std::vector<std::pair<JobTag, HostIndex>> told;  // who, and one of its hosts
+  std::vector<std::pair<JobTag, HostIndex>> notified;  // the process's job, and one of its hosts
   std::vector<HostIndex> empty, held;
   for (int node = node_of(first); node < node_of(first) + hosts; ++node) {
     const HostIndex host = host_at(node);
@@ -88,14 +91,15 @@ void FaultBoard::strike_group(std::size_t fleet, HostIndex first, int hosts,
     mark_struck(fleet, host);
     for (const cluster::JobIndex job : there_) {
       const JobTag tag = JobTag::from(f.queue().tag(job));
-      if (std::ranges::find(told, tag, &std::pair<JobTag, HostIndex>::first) == told.end()) {
-        told.emplace_back(tag, host);
+      if (std::ranges::find(notified, tag, &std::pair<JobTag, HostIndex>::first) ==
+          notified.end()) {
+        notified.emplace_back(tag, host);
       }
     }
   }
-  faults_told_ += told.size();
+  faults_told_ += notified.size();
   Seconds seen = cause.sight == failure::FaultSight::at_once ? Seconds(0) : years(1);
-  for (const auto& [tag, host] : told) {
+  for (const auto& [tag, host] : notified) {
     seen = min(seen, world_.process(tag.process).struck(tag.part, host, cause));
   }
   for (const HostIndex host : held) see_after(seen, fleet, host);
@@ -104,8 +108,8 @@ void FaultBoard::strike_group(std::size_t fleet, HostIndex first, int hosts,
   }
 }
 
-// The policy learns which host is gone, its jobs go back into the queue, and it goes to repair.
-void FaultBoard::see(std::size_t fleet, HostIndex host) {
+// Reports the lost host to the policy, puts its jobs back into the queue, and sends it to repair.
+void FaultBoard::see(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   const bool was_reserve = f.state(host) == HostState::reserve;
   f.set_state(host, HostState::repair);
@@ -115,7 +119,8 @@ void FaultBoard::see(std::size_t fleet, HostIndex host) {
   for (const cluster::JobIndex j : there_) {
     if (job.empty()) job = world_.process(JobTag::from(f.queue().tag(j)).process).known_as();
   }
-  // Nobody takes a host for a lemon that the utility left, nor calls a spare that is dark too.
+  // A host without utility power is not classed as a lemon, and a spare without power is not
+  // called.
   const bool is_dark = !f.part().fleet->rented() && world_.site_lives().is_dark(f.part().site);
   failure::RecoveryDesk::Call call;
   if (!is_dark) {
@@ -136,7 +141,7 @@ void FaultBoard::see(std::size_t fleet, HostIndex host) {
   call_spares(fleet, call);
 }
 
-void FaultBoard::see_released(std::size_t fleet) {
+void FaultBoard::see_released(design::FleetIndex fleet) {
   FleetState& f = world_.fleet(fleet);
   std::vector<HostIndex>& unseen = unseen_[fleet];
   for (std::size_t i = 0; i < unseen.size();) {
@@ -150,14 +155,14 @@ void FaultBoard::see_released(std::size_t fleet) {
   }
 }
 
-void FaultBoard::pause_network(std::size_t fleet, HostIndex host, RandomStream& random) {
+void FaultBoard::pause_network(design::FleetIndex fleet, HostIndex host, RandomStream& random) {
   const FleetPart& part = world_.fleet(fleet).part();
   if (part.storm.reach <= 0 || world_.fleet(fleet).is_away(host)) return;
   for (const auto& process : world_.processes()) {
     const std::size_t others = process->hosts_beside(fleet, host);
     if (others < 2) continue;
     if (world_.fleet(process->fleet_number()).part().site != part.site) continue;
-    // It stands if any of its hosts does.
+    // The run stops if any of its hosts stops.
     const double reached = 1 - math::pow(1 - part.storm.reach, static_cast<double>(others));
     if (random.uniform() >= reached) continue;
     if (part.storm.watchdog) {
@@ -169,7 +174,7 @@ void FaultBoard::pause_network(std::size_t fleet, HostIndex host, RandomStream& 
   }
 }
 
-void FaultBoard::corrupt(std::size_t fleet, HostIndex host) {
+void FaultBoard::corrupt(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   f.queue().jobs_on(node_of(host), there_);
   for (const cluster::JobIndex job : there_) {
@@ -178,7 +183,7 @@ void FaultBoard::corrupt(std::size_t fleet, HostIndex host) {
   }
 }
 
-bool FaultBoard::mend(std::size_t fleet, HostIndex host) {
+bool FaultBoard::mend(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   sim::Kernel& kernel = world_.kernel();
   failure::RecoveryDesk::Call call;
@@ -206,7 +211,7 @@ bool FaultBoard::mend(std::size_t fleet, HostIndex host) {
   return true;
 }
 
-void FaultBoard::call_spares(std::size_t fleet, const failure::RecoveryDesk::Call& call) {
+void FaultBoard::call_spares(design::FleetIndex fleet, const failure::RecoveryDesk::Call& call) {
   FleetState& f = world_.fleet(fleet);
   for (const int node : call.spares) {
     const HostIndex host = host_at(node);
@@ -216,11 +221,11 @@ void FaultBoard::call_spares(std::size_t fleet, const failure::RecoveryDesk::Cal
   }
 }
 
-void FaultBoard::job_runs(std::size_t fleet, const std::string& job) {
+void FaultBoard::job_runs(design::FleetIndex fleet, const std::string& job) {
   desks_[fleet].job_runs(world_.kernel().now(), job);
 }
 
-bool FaultBoard::may_start(std::size_t fleet, const std::string& job) {
+bool FaultBoard::may_start(design::FleetIndex fleet, const std::string& job) {
   return desks_[fleet].job_waits(world_.kernel().now(), job).is_released;
 }
 

@@ -7,7 +7,8 @@
 namespace orrery::world {
 namespace {
 
-// Leaves below one spine of a fat tree of three tiers; all of them where there are two.
+// Returns the leaves below one spine of a fat tree with three tiers; all of them if there are two
+// tiers.
 int leaves_below_spine(const fabric::Topology& t) {
   return t.tiers > 2 ? std::max(1, t.spec.radix / 2)
                      : static_cast<int>(std::max<std::int64_t>(1, t.leaves));

@@ -1,7 +1,7 @@
 // The nodes of a machine as a scheduler sees them: GPUs of every host, and the tree of its leaves.
 //
-// Only fleets that Slurm runs and that have accelerators count; spares stand by and are not
-// offered. Hosts below one leaf switch (with rails: below one set of leaves) are neighbours.
+// Only fleets that Slurm runs and that have accelerators count; spares are not offered. Hosts below
+// one leaf switch (with rails: below one set of leaves) are neighbours.
 #pragma once
 
 #include "layers/cluster/backfill.h"
@@ -9,13 +9,15 @@
 
 namespace orrery::world {
 
-// Gangs go below the lowest switch that holds them if the scheduler knows the topology.
+// Returns the pool. Gangs are placed below the lowest switch that holds them if the scheduler knows
+// the topology.
 cluster::NodePool pool_of(const machine::Machine& machine);
-// One fleet's hosts and then its spares, with `slots` on each.
+// Returns one fleet's hosts and then its spares, with `slots` on each.
 cluster::NodePool pool_of_fleet(const machine::Machine& machine, const machine::Fleet& fleet,
                                 int spares, int slots);
 cluster::BackfillVariant variant_of(design::Backfill backfill);
-// Under Slurm as the design says. Kubernetes admits what fits, in order (Kueue's BestEffortFIFO).
+// Returns the backfilling variant: under Slurm as the design says. Kubernetes admits what fits, in
+// order (Kueue's BestEffortFIFO).
 cluster::BackfillVariant backfill_of(const machine::Machine& machine, const machine::Fleet& fleet);
 
 }  // namespace orrery::world

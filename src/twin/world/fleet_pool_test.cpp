@@ -35,7 +35,7 @@ machine::Machine pooled(int hosts, design::PlacementTopology topology) {
 // A gang as large as a leaf goes below one, though the leaf before has hosts that are free.
 TEST(FleetPool, a_gang_is_placed_below_the_lowest_switch_that_holds_it) {
   const machine::Machine m = pooled(120, design::PlacementTopology::tree);
-  const machine::Fleet& fleet = m.fleets[design::FleetIndex(0)];
+  const machine::Fleet& fleet = m.fleets[kFirstFleet];
   cluster::NodePool pool = pool_of_fleet(m, fleet, 3, 8);
   EXPECT_EQ(pool.nodes(), 123);
   EXPECT_EQ(pool.gpus(), 123 * 8);
@@ -52,13 +52,14 @@ TEST(FleetPool, a_gang_is_placed_below_the_lowest_switch_that_holds_it) {
   // One less fits the first leaf.
   EXPECT_EQ(placed_on(pool, leaf - 1).back(), leaf - 1);
   const machine::Machine none = pooled(120, design::PlacementTopology::none);
-  EXPECT_EQ(pool_of_fleet(none, none.fleets[design::FleetIndex(0)], 0, 8).rule(), cluster::PlacementRule::pack);
+  EXPECT_EQ(pool_of_fleet(none, none.fleets[kFirstFleet], 0, 8).rule(),
+            cluster::PlacementRule::pack);
 }
 
 TEST(FleetPool, a_pool_of_one_host_has_no_tree) {
   const machine::Machine one = pooled(1, design::PlacementTopology::tree);
-  EXPECT_EQ(pool_of_fleet(one, one.fleets[design::FleetIndex(0)], 0, 8).rule(), cluster::PlacementRule::pack);
-  EXPECT_EQ(pool_of_fleet(one, one.fleets[design::FleetIndex(0)], 1, 8).rule(), cluster::PlacementRule::tree);
+  EXPECT_EQ(pool_of_fleet(one, one.fleets[kFirstFleet], 0, 8).rule(), cluster::PlacementRule::pack);
+  EXPECT_EQ(pool_of_fleet(one, one.fleets[kFirstFleet], 1, 8).rule(), cluster::PlacementRule::tree);
   EXPECT_EQ(pool_of(one).rule(), cluster::PlacementRule::pack);
   const machine::Machine two = pooled(2, design::PlacementTopology::tree);
   EXPECT_EQ(pool_of(two).rule(), cluster::PlacementRule::tree);
@@ -71,7 +72,7 @@ TEST(FleetPool, a_pool_of_one_host_has_no_tree) {
 TEST(FleetPool, hosts_of_an_unknown_network_share_one_leaf) {
   machine::Machine m = pooled(40, design::PlacementTopology::tree);
   for (machine::Networks& n : m.networks) n.compute.topology.reset();
-  cluster::NodePool pool = pool_of_fleet(m, m.fleets[design::FleetIndex(0)], 0, 8);
+  cluster::NodePool pool = pool_of_fleet(m, m.fleets[kFirstFleet], 0, 8);
   std::vector<cluster::NodeShare> first = {{.node = 0, .gpus = 8}};
   pool.take(first);
   EXPECT_EQ(placed_on(pool, 20).front(), 1);
@@ -105,11 +106,11 @@ TEST(FleetPool, the_design_chooses_the_backfill_variant) {
   d.workloads.clear();
   d.scheduler.backfill = design::Backfill::conservative;
   const machine::Machine slurm = jobs::build_machine(d, machine::known());
-  EXPECT_EQ(backfill_of(slurm, slurm.fleets[design::FleetIndex(0)]), cluster::BackfillVariant::conservative);
+  EXPECT_EQ(backfill_of(slurm, slurm.fleets[kFirstFleet]), cluster::BackfillVariant::conservative);
   d.scheduler.kind = design::SchedulerKind::kubernetes;
   d.fleet.front().partition = design::Partition::kubernetes;
   const machine::Machine pods = jobs::build_machine(d, machine::known());
-  EXPECT_EQ(backfill_of(pods, pods.fleets[design::FleetIndex(0)]), cluster::BackfillVariant::best_effort);
+  EXPECT_EQ(backfill_of(pods, pods.fleets[kFirstFleet]), cluster::BackfillVariant::best_effort);
 }
 
 }  // namespace

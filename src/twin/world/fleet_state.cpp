@@ -12,7 +12,8 @@ namespace {
 
 using figures::assumptions::kRequeueTime;
 
-// As Slurm's preempt/qos; where no QOS names another, the workloads' priorities decide.
+// Returns which QOS may preempt which, as Slurm's preempt/qos; if no QOS names another, the
+// workloads' priorities decide.
 std::vector<std::vector<bool>> takes_of(const design::Scheduler& s) {
   const std::size_t all = s.qos.size() + 1;
   std::vector<std::vector<bool>> takes(all, std::vector<bool>(all, false));
@@ -28,7 +29,7 @@ std::vector<std::vector<bool>> takes_of(const design::Scheduler& s) {
   return takes;
 }
 
-// Spares that are called in serve any partition.
+// Returns the hosts of a partition; spares that are put to use serve any partition.
 cluster::NodeMask mask_of(const machine::FleetPartition& partition, const FleetPart& part) {
   cluster::NodeMask mask((static_cast<std::size_t>(part.all_hosts()) + 63) / 64, 0);
   for (int host = 0; host < part.all_hosts(); ++host) {
@@ -39,7 +40,7 @@ cluster::NodeMask mask_of(const machine::FleetPartition& partition, const FleetP
   return mask;
 }
 
-// The last hosts in service of the fleet, as they are reserved.
+// Returns the reservations of the fleet's last hosts in service.
 cluster::ReservationBook reservations_of(const machine::Machine& m, const FleetPart& part) {
   cluster::ReservationBook book;
   const int per_node = part.fleet->hosts_per_node();
@@ -69,7 +70,8 @@ cluster::QueueOptions options_of(const machine::Machine& m, const FleetPart& par
   return o;
 }
 
-// A service in zones asks in each zone's fleet and gives no number of nodes there.
+// Returns true if a workload keeps a number of nodes in this fleet. A service in zones asks in each
+// zone's fleet and gives no number there.
 bool keeps_nodes(const design::Workload& w) {
   const auto* serve = std::get_if<design::Serve>(&w.task);
   return w.terms.nodes && (serve == nullptr || serve->zones.empty());
@@ -77,7 +79,7 @@ bool keeps_nodes(const design::Workload& w) {
 
 }  // namespace
 
-FleetState::FleetState(World& world, std::size_t number)
+FleetState::FleetState(World& world, design::FleetIndex number)
     : world_(world),
       number_(number),
       part_(world.spec().fleets[number]),
@@ -116,7 +118,7 @@ void FleetState::add_groups() {
   const design::Design& d = m.design();
   const int per_node = part_.fleet->hosts_per_node();
   const int all = part_.hosts * part_.slots_per_host;
-  constexpr std::size_t kShared = 0;  // the cohort of tenants and of all that has no number
+  constexpr std::size_t kShared = 0;  // cohort of tenants and of all workloads without a number
   std::map<std::string, int> tenants;
   int left = all;
   for (const design::Quota& q : d.scheduler.quotas) {
@@ -135,7 +137,7 @@ void FleetState::add_groups() {
     groups_[&w] = quotas_.add_group(++cohort, {.tenant = w.terms.name, .guaranteed = own});
     left -= own;
   }
-  // Where numbers ask for more than there is, the rest is not held to what they leave.
+  // If the numbers ask for more than there is, the rest is not limited to what they leave.
   const int rest = quotas_.add_group(
       kShared, {.tenant = "", .guaranteed = left > 0 ? left : all, .may_borrow = all});
   for (const design::Workload& w : d.workloads) {
@@ -299,7 +301,8 @@ std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job,
   const auto placed = placed_.find(job);
   if (kept.empty() || placed == placed_.end()) return kept;
   racks_.placed(job, kept, world_.kernel().now());
-  // The queue takes back what is not kept when this is told, so whose they were is known here only.
+  // When this is called the queue has already taken back what is not kept, so only the owner of the
+  // slots is known here.
   std::vector<int> nodes;
   for (const cluster::NodeShare& share : kept) nodes.push_back(share.node);
   for (const int held : placed->second) {

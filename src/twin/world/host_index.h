@@ -1,12 +1,13 @@
-// Names of what stands in a world: a process among its processes, a host within its fleet.
+// Names of things in a world: a process among its processes, a host within its fleet.
 //
-// Queues and timers carry 64 bits of their owner's; JobTag and HostOfFleet are what the twin puts
-// there, and the one place that packs and unpacks them.
+// Queues and timers carry 64 bits for their owner; JobTag and HostOfFleet are what the twin puts
+// there, and the only types that pack and unpack them.
 #pragma once
 
 #include <cstdint>
 
 #include "core/base/index.h"
+#include "model/design/indices.h"
 
 namespace orrery::world {
 
@@ -34,14 +35,14 @@ struct JobTag {
 
 // A host of one of the fleets.
 struct HostOfFleet {
-  std::size_t fleet = 0;
+  design::FleetIndex fleet;
   HostIndex host;
 
   constexpr std::uint64_t packed() const {
-    return static_cast<std::uint64_t>(fleet) << 32 | host.value();
+    return static_cast<std::uint64_t>(fleet.value()) << 32 | host.value();
   }
   static constexpr HostOfFleet from(std::uint64_t packed) {
-    return {static_cast<std::size_t>(packed >> 32),
+    return {design::FleetIndex(static_cast<std::size_t>(packed >> 32)),
             HostIndex(static_cast<std::size_t>(packed & 0xffffffff))};
   }
 };

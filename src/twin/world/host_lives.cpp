@@ -19,15 +19,16 @@ std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& cau
   return names;
 }
 
-HostLives::HostLives(World& world, const std::vector<double>& rate_factors)
+HostLives::HostLives(World& world,
+                     const IndexedVector<design::FleetIndex, double>& rate_factors)
     : world_(world), faults_(world.spec().machine->models().fault_causes.size() + 3, 0) {
   const sim::Kernel& kernel = world.kernel();
-  for (std::size_t f = 0; f < world.fleets(); ++f) {
+  for (const design::FleetIndex f : world.fleets()) {
     const FleetPart& part = world.fleet(f).part();
     spot_rate_.push_back(part.failures->spot.base());
     link_rate_.push_back(part.failures->links.base());
     storm_rate_.push_back(part.failures->storms.base());
-    IndexedVector<HostIndex, Host>& hosts = hosts_.emplace_back();
+    IndexedVector<HostIndex, Host>& hosts = hosts_[hosts_.push_back({})];
     for (int h = 0; h < part.all_hosts(); ++h) {
       const std::string name = "failure/" + part.fleet->fleet->name + "/" + std::to_string(h);
       Host host{.random = kernel.stream(name), .base_rate = part.failures->base.base()};
@@ -42,8 +43,8 @@ HostLives::HostLives(World& world, const std::vector<double>& rate_factors)
 
 HostLives::~HostLives() { world_.kernel().forget(*this); }
 
-// At shape 1 the first of two exponentials is one of their rates' sum.
-Seconds HostLives::next_fault(Host& h, std::size_t fleet) {
+// At shape 1, the first of two exponential times is exponential with the sum of their rates.
+Seconds HostLives::next_fault(Host& h, design::FleetIndex fleet) {
   const double shape = world_.fleet(fleet).part().failures->shape;
   h.is_lone = false;
   const double lone = lone_rate(fleet);
@@ -57,23 +58,23 @@ Seconds HostLives::next_fault(Host& h, std::size_t fleet) {
   return min(own, other);
 }
 
-void HostLives::renew(std::size_t fleet, HostIndex number) {
+void HostLives::renew(design::FleetIndex fleet, HostIndex number) {
   Host& h = host(fleet, number);
   if (h.is_silent || h.base_rate + lone_rate(fleet) <= 0) return;
   const Seconds wait = next_fault(h, fleet);
   const sim::Kernel& kernel = world_.kernel();
-  // What lies beyond the run's end need not wait in the queue.
+  // An event after the end of the run need not be queued.
   if (kernel.now().seconds() + wait > world_.spec().horizon) return;
   h.next = after(wait, kFault, fleet, number);
 }
 
-sim::TimerId HostLives::after(Seconds wait, Kind kind, std::size_t fleet, HostIndex number) {
+sim::TimerId HostLives::after(Seconds wait, Kind kind, design::FleetIndex fleet, HostIndex number) {
   sim::Kernel& kernel = world_.kernel();
   return kernel.schedule(kernel.now().after(wait), sim::EventRank::finish, *this, kind,
                          HostOfFleet{fleet, number}.packed());
 }
 
-void HostLives::hold(std::size_t fleet, HostIndex number, sim::SimTime until) {
+void HostLives::hold(design::FleetIndex fleet, HostIndex number, sim::SimTime until) {
   Host& h = host(fleet, number);
   h.held_until = std::max(h.held_until, until);
   const HostState state = world_.fleet(fleet).state(number);
@@ -93,10 +94,10 @@ void HostLives::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t 
   if (world_.faults().mend(fleet, number)) renew(fleet, number);
 }
 
-const failure::FaultCause& HostLives::draw_cause(Host& h, std::size_t fleet) {
+const failure::FaultCause& HostLives::draw_cause(Host& h, design::FleetIndex fleet) {
   const auto& causes = world_.spec().machine->models().fault_causes;
   const bool is_mixed = world_.fleet(fleet).part().failures->shape == 1;
-  // Of the next fault, what is the market's and what a link's.
+  // Decides whether the next fault comes from the spot market, a link, or the host itself.
   const double all = (is_mixed ? h.base_rate : 0) + lone_rate(fleet);
   const bool may_be_lone = is_mixed || h.is_lone;
   const double spot_share = may_be_lone ? spot_rate_[fleet] / all : 0;
@@ -118,7 +119,7 @@ const failure::FaultCause& HostLives::draw_cause(Host& h, std::size_t fleet) {
   return cause;
 }
 
-void HostLives::fail(std::size_t fleet, HostIndex number) {
+void HostLives::fail(design::FleetIndex fleet, HostIndex number) {
   Host& h = host(fleet, number);
   const failure::FaultCause& cause = draw_cause(h, fleet);
   if (cause.sight == failure::FaultSight::silent) {
@@ -133,8 +134,8 @@ void HostLives::fail(std::size_t fleet, HostIndex number) {
   if (cause.scope == failure::FaultScope::process) renew(fleet, number);
 }
 
-// Where what it hangs on took it meanwhile, it is looked at there.
-void HostLives::find(std::size_t fleet, HostIndex number) {
+// If a shared part took the host down in the meantime, it is examined then.
+void HostLives::find(design::FleetIndex fleet, HostIndex number) {
   --silent_;
   host(fleet, number).is_silent = false;
   for (const failure::FaultCause& cause : world_.spec().machine->models().fault_causes) {
@@ -143,12 +144,12 @@ void HostLives::find(std::size_t fleet, HostIndex number) {
   }
 }
 
-void HostLives::send_to_repair(std::size_t fleet, HostIndex number) {
+void HostLives::send_to_repair(design::FleetIndex fleet, HostIndex number) {
   const FleetPart& part = world_.fleet(fleet).part();
   Host& h = host(fleet, number);
   Seconds span = part.repair.reset;
   if (std::exchange(h.is_held, false)) {
-    span = Seconds(0);  // nothing is wrong with the host itself
+    span = Seconds(0);  // the host itself is not faulty
   } else if (part.fleet->rented()) {
     span = kProviderSwap;
   } else if (part.repair_given) {
@@ -159,7 +160,7 @@ void HostLives::send_to_repair(std::size_t fleet, HostIndex number) {
   after(span, kMended, fleet, number);
 }
 
-void HostLives::send_to_hands(std::size_t fleet, HostIndex number) {
+void HostLives::send_to_hands(design::FleetIndex fleet, HostIndex number) {
   const FleetPart& part = world_.fleet(fleet).part();
   host(fleet, number).base_rate = host(fleet, number).common_rate;
   after(part.fleet->rented() ? kProviderSwap : part.repair.hands, kMended, fleet, number);

@@ -3,12 +3,13 @@
 //   time to the next fault of a host: Weibull with the mean of its rate, exponential at shape 1,
 //   from the run's beginning and from every repair (failure/lifetime.h)
 //   rate = factor * base * (lemon ? m : 1), and separately spot + links
-// There is one factor per fleet and replication: the fleet's true rate is as uncertain as the
-// published ones differ (machine/failure_source.h), so the spread over replications holds both
-// chance and ignorance. The first replication takes the middle. Repair is a reset for all hosts and
-// work by hand for some (failure/spares.h), or the design's own mean; a provider swaps a rented
-// host. Every host has a random stream of its own, so a change of the design elsewhere does not
-// move its faults. A silent fault stays unseen for an exponential time with mean kSilentMean.
+// There is one factor per fleet and replication: the fleet's true rate is as uncertain as published
+// rates differ (machine/failure_source.h), so the spread over replications includes both chance and
+// this uncertainty. The first replication uses the middle. Repair is an automatic reset for all
+// hosts and work by a person for some (failure/spares.h), or takes the design's own mean; a
+// provider swaps a rented host. Every host has its own random stream, so a change elsewhere in the
+// design does not move its faults. A silent fault stays undetected for an exponential time with
+// mean kSilentMean.
 #pragma once
 
 #include <cstdint>
@@ -32,35 +33,35 @@ using figures::assumptions::kSilentMean;
 inline constexpr std::string_view kLinkFault = "network port or cable";
 inline constexpr std::string_view kStormFault = "NIC that pauses the network";
 
-// Of what strikes hosts, as a replication counts it: causes, hosts taken back, links, NICs that
-// pause, shared parts.
+// Names of faults as a replication counts them: causes, hosts taken back, links, NICs that pause,
+// shared parts.
 std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& causes);
 
 class HostLives final : public sim::EventHandler {
  public:
   // `rate_factors`: one per fleet.
-  HostLives(World& world, const std::vector<double>& rate_factors);
+  HostLives(World& world, const IndexedVector<design::FleetIndex, double>& rate_factors);
   ~HostLives();
   HostLives(const HostLives&) = delete;
   HostLives& operator=(const HostLives&) = delete;
 
-  // The host is in service again: its next fault is drawn.
-  void renew(std::size_t fleet, HostIndex host);
-  // The host went to repair.
-  void send_to_repair(std::size_t fleet, HostIndex host);
-  // The policy took it for a lemon: a person replaces the faulty part, and the host comes back
-  // with the failure rate of the others. That the right part is found is an assumption.
-  void send_to_hands(std::size_t fleet, HostIndex host);
+  // The host is in service again: draws its next fault.
+  void renew(design::FleetIndex fleet, HostIndex host);
+  // Sends the host to repair.
+  void send_to_repair(design::FleetIndex fleet, HostIndex host);
+  // The policy classed the host as a lemon: a person replaces the faulty part, and the host comes
+  // back with the common failure rate. It is assumed that the right part is found.
+  void send_to_hands(design::FleetIndex fleet, HostIndex host);
 
   // A part that the host needs is out until then: the host comes back no earlier, and its next
-  // fault is drawn anew.
-  void hold(std::size_t fleet, HostIndex host, sim::SimTime until);
+  // fault is drawn again.
+  void hold(design::FleetIndex fleet, HostIndex host, sim::SimTime until);
 
   // By cause; then hosts taken back, links and NICs that pause.
   const std::vector<std::uint64_t>& faults() const { return faults_; }
-  // The fault of runs that such a NIC stops if no watchdog acts.
+  // Returns the fault of runs that such a NIC stops if no watchdog acts.
   const failure::FaultCause& hang() const { return hang_; }
-  // Of them, those that nobody has noticed yet.
+  // Returns how many faults are still undetected.
   std::uint64_t silent() const { return silent_; }
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
@@ -69,32 +70,32 @@ class HostLives final : public sim::EventHandler {
   enum Kind : std::uint32_t { kFault, kFound, kMended };
   struct Host {
     RandomStream random;
-    double base_rate = 0;    // a second
-    double common_rate = 0;  // of one that is no lemon
-    sim::TimerId next;       // its next fault, or until the present one is found
+    double base_rate = 0;    // per second
+    double common_rate = 0;  // per second, for a host that is not a lemon
+    sim::TimerId next;       // the next fault, or the detection of the present one
     sim::SimTime held_until;
-    bool is_held = false;    // and nothing is wrong with the host itself
-    bool is_silent = false;  // wrong, and nobody knows
-    bool is_lone = false;    // the next fault is none of the host's own: taken back, or a link
+    bool is_held = false;    // held by a shared part; the host itself is not faulty
+    bool is_silent = false;  // computes wrong results, undetected
+    bool is_lone = false;    // the next fault is not the host's own: taken back, or a link
   };
-  // What comes at a rate of its own, whatever the host's age.
-  double lone_rate(std::size_t fleet) const {
+  // Returns the rate of faults that do not depend on the host's age.
+  double lone_rate(design::FleetIndex fleet) const {
     return spot_rate_[fleet] + link_rate_[fleet] + storm_rate_[fleet];
   }
-  Seconds next_fault(Host& host, std::size_t fleet);
+  Seconds next_fault(Host& host, design::FleetIndex fleet);
 
-  Host& host(std::size_t fleet, HostIndex number) { return hosts_[fleet][number]; }
-  void fail(std::size_t fleet, HostIndex number);
-  // A silent fault is noticed.
-  void find(std::size_t fleet, HostIndex number);
-  const failure::FaultCause& draw_cause(Host& host, std::size_t fleet);
-  sim::TimerId after(Seconds wait, Kind kind, std::size_t fleet, HostIndex number);
+  Host& host(design::FleetIndex fleet, HostIndex number) { return hosts_[fleet][number]; }
+  void fail(design::FleetIndex fleet, HostIndex number);
+  // A silent fault is detected.
+  void find(design::FleetIndex fleet, HostIndex number);
+  const failure::FaultCause& draw_cause(Host& host, design::FleetIndex fleet);
+  sim::TimerId after(Seconds wait, Kind kind, design::FleetIndex fleet, HostIndex number);
 
   World& world_;
-  std::vector<IndexedVector<HostIndex, Host>> hosts_;
-  std::vector<double> spot_rate_;
-  std::vector<double> link_rate_;
-  std::vector<double> storm_rate_;
+  IndexedVector<design::FleetIndex, IndexedVector<HostIndex, Host>> hosts_;
+  IndexedVector<design::FleetIndex, double> spot_rate_;
+  IndexedVector<design::FleetIndex, double> link_rate_;
+  IndexedVector<design::FleetIndex, double> storm_rate_;
   failure::FaultCause link_{.name = std::string(kLinkFault),
                             .group = failure::FaultGroup::network,
                             .scope = failure::FaultScope::host};

@@ -28,10 +28,11 @@ struct IdleHosts : IdleWorld {
   }
   explicit IdleHosts(const design::Failures& failures = {.node_mtbf = days(1)})
       : IdleWorld(design_of(failures), days(4)) {
-    source = *scenario.fleets[0].failures;
-    scenario.fleets[0].failures = &source;
-    scenario.fleets[0].repair_given.reset();
-    scenario.fleets[0].repair = {.reset = seconds(300), .hands = hours(2), .hands_share = 0.4};
+    source = *scenario.fleets[kFirstFleet].failures;
+    scenario.fleets[kFirstFleet].failures = &source;
+    scenario.fleets[kFirstFleet].repair_given.reset();
+    scenario.fleets[kFirstFleet].repair = {.reset = seconds(300), .hands = hours(2),
+                                           .hands_share = 0.4};
   }
   void begin(bool is_first = true) {
     recorder = std::make_unique<Recorder>(sim::SimTime::from(scenario.horizon), 10);
@@ -39,7 +40,8 @@ struct IdleHosts : IdleWorld {
     EXPECT_TRUE(world->run({}));
   }
   RandomStream stream(int host) const {
-    return {5, "failure/" + scenario.fleets[0].fleet->fleet->name + "/" + std::to_string(host)};
+    return {5, "failure/" + scenario.fleets[kFirstFleet].fleet->fleet->name + "/" +
+            std::to_string(host)};
   }
   // The nth event on the host's track; none: never.
   const RunEvent& event(int host, std::size_t nth) const {
@@ -166,14 +168,14 @@ TEST(HostLives, wear_is_drawn_separately_from_faults_at_a_constant_rate) {
 // A tenth of the hosts fail eight times as often; a fifth are slow.
 TEST(HostLives, lemons_and_slow_hosts_are_drawn_before_faults) {
   IdleHosts t({.node_mtbf = days(3), .lemon_share = 0.3, .lemon_factor = 8});
-  t.scenario.fleets[0].straggler_share = 0.2;
+  t.scenario.fleets[kFirstFleet].straggler_share = 0.2;
   t.begin();
   std::size_t lemons = 0, slow = 0;
   for (int h = 0; h < kHosts; ++h) {
     RandomStream random = t.stream(h);
     const bool is_lemon = random.uniform() < 0.3;
     const bool is_slow = random.uniform() < 0.2;
-    EXPECT_EQ(t.world->fleet(0).is_slow(host_at(h)), is_slow);
+    EXPECT_EQ(t.world->fleet(kFirstFleet).is_slow(host_at(h)), is_slow);
     const double at = random.exponential(1 / (t.source.base.base() * (is_lemon ? 8 : 1)));
     lemons += is_lemon ? 1 : 0;
     slow += is_slow ? 1 : 0;
@@ -211,7 +213,7 @@ TEST(HostLives, later_replications_draw_the_true_failure_rate) {
 // Repair that the design gives is exponential with that mean.
 TEST(HostLives, a_repair_time_of_the_design_is_a_mean) {
   IdleHosts t;
-  t.scenario.fleets[0].repair_given = hours(5);
+  t.scenario.fleets[kFirstFleet].repair_given = hours(5);
   t.begin();
   std::size_t mended = 0;
   for (int h = 0; h < kHosts; ++h) {
@@ -235,7 +237,8 @@ TEST(HostLives, a_repair_time_of_the_design_is_a_mean) {
 // hours.
 TEST(HostLives, a_lemon_goes_to_a_person) {
   IdleHosts t({.node_mtbf = years(1e6)});
-  t.scenario.fleets[0].repair = {.reset = seconds(200), .hands = hours(3), .hands_share = 0};
+  t.scenario.fleets[kFirstFleet].repair = {.reset = seconds(200), .hands = hours(3),
+                                           .hands_share = 0};
   for (int k = 1; k <= 12; ++k) t.strike(k * 1000, 9, {.name = "dies", .scope = kTakesHost});
   t.scenario.horizon = hours(9);
   t.run(true);
@@ -268,7 +271,8 @@ TEST(HostLives, hosts_of_a_failed_shared_part_stay_away_until_it_is_replaced) {
   std::vector<SharedGroup> groups;
   const auto add = [&](const std::string& part, int hosts, Seconds mtbf) {
     for (int first = 0; first < kHosts; first += hosts) {
-      RandomStream random(5, "failure/" + t.scenario.fleets[0].fleet->fleet->name + "/" + part +
+      RandomStream random(5, "failure/" + t.scenario.fleets[kFirstFleet].fleet->fleet->name +
+                          "/" + part +
                                  "/" + std::to_string(first));
       SharedGroup g{part, first, std::min(hosts, kHosts - first)};
       g.at = random.exponential(mtbf.base());

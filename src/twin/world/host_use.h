@@ -1,8 +1,8 @@
 // What a host does and draws: the cause its slots are booked under, and its power.
 //
 //   draw = idle + (peak - idle) x level     level between 0 and 1, by what the host does
-// Ranks that wait for one that failed spin in a collective, so a host in `detect` draws what
-// communication draws. A host without power draws nothing.
+// Ranks that wait for a failed one spin in a collective, so a host in `detect` draws as much as in
+// communication. A host without power draws nothing.
 #pragma once
 
 #include "twin/world/cause.h"
@@ -12,13 +12,13 @@ namespace orrery::world {
 
 struct HostUse {
   Cause cause = Cause::idle;
-  Watts draw;     // mean
-  Watts highest;  // of its phases
+  Watts draw;     // mean power
+  Watts highest;  // highest power of its phases
 };
 
-// A host that does no steps.
+// Power and cause of a host that is not stepping.
 HostUse resting(const FleetPart& fleet, Cause cause);
-// A host that computes, at levels between idle and peak.
+// Power and cause of a host that computes, at levels between idle and peak.
 HostUse working(const FleetPart& fleet, double mean_level, double highest_level);
 
 }  // namespace orrery::world

@@ -1,5 +1,5 @@
-// Admission by the site's power in front of a fleet's quotas (facility/power_admission.h). The room
-// is the site's, which all of its fleets share.
+// Admits jobs by the site's power, in front of a fleet's quotas (facility/power_admission.h). The
+// power room belongs to the site, and all of its fleets share it.
 #pragma once
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace orrery::world {
 
 class PowerGate final : public cluster::StartGate {
  public:
-  // What comes behind it, and the room, outlive it. `room` may be none: then all is admitted.
+  // `behind` and `room` must outlive the gate. `room` may be null: then every job is admitted.
   PowerGate(cluster::StartGate& behind, facility::PowerRoom* room, Watts rise_of_slot)
       : behind_(behind), room_(room), rise_(rise_of_slot) {}
 

@@ -27,8 +27,8 @@ void SiteMeter::settle(sim::SimTime until) {
 
 PowerMeters::PowerMeters(const sim::Kernel& kernel, RunRecorder& recorder, const WorldSpec& spec)
     : kernel_(kernel), recorder_(recorder), sites_(spec.machine->sites.size()) {
-  for (std::size_t s = 0; s < sites_.size(); ++s) {
-    if (spec.machine->sites[design::SiteIndex(s)].hours == nullptr) continue;
+  for (const design::SiteIndex s : sites_.indices()) {
+    if (spec.machine->sites[s].hours == nullptr) continue;
     sites_[s].by_hour.resize(static_cast<std::size_t>(std::ceil(spec.horizon / hours(1))));
   }
   if (spec.machine->design().scheduler.power_aware) measure_rooms(spec);
@@ -36,12 +36,14 @@ PowerMeters::PowerMeters(const sim::Kernel& kernel, RunRecorder& recorder, const
 
 void PowerMeters::measure_rooms(const WorldSpec& spec) {
   const machine::Machine& m = *spec.machine;
-  for (std::size_t s = 0; s < m.sites.size(); ++s) {
-    const machine::SiteLoad load = machine::load_of(m, design::SiteIndex(s));
+  for (const design::SiteIndex s : m.sites.indices()) {
+    const machine::SiteLoad load = machine::load_of(m, s);
     facility::PowerRoom room{.feed = Watts(std::numeric_limits<double>::infinity())};
     const auto power = site_power(m.catalog(), load.request(load.hosts_nameplate + load.constant));
-    if (m.sites[design::SiteIndex(s)].site->power && power) {
-      room = {.feed = *m.sites[design::SiteIndex(s)].site->power, .pue = power->pue.middle, .always = load.constant};
+    if (m.sites[s].site->power && power) {
+      room = {.feed = *m.sites[s].site->power,
+              .pue = power->pue.middle,
+              .always = load.constant};
     }
     for (const FleetPart& part : spec.fleets) {
       if (part.site == s && !part.fleet->rented()) {
@@ -52,7 +54,7 @@ void PowerMeters::measure_rooms(const WorldSpec& spec) {
   }
 }
 
-void PowerMeters::change(std::size_t site, Watts delta, Watts highest_delta) {
+void PowerMeters::change(design::SiteIndex site, Watts delta, Watts highest_delta) {
   SiteMeter& m = sites_[site];
   m.settle(kernel_.now());
   m.now += delta;

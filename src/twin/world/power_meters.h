@@ -1,10 +1,10 @@
-// The watts of every site: what its hosts draw now, the energy so far, and what jobs may still
+// The power of every site: what its hosts draw now, the energy so far, and what jobs may still
 // draw.
 //
-// A change of draw is metered when it happens, so energy is exact: watts x time between changes.
-// The highest draw is what the site would draw if all that step were in their highest phase at
-// once. With a power-aware scheduler each site has a room (facility/power_admission.h); a site
-// whose feed or PUE is not known admits all.
+// A change of draw is metered when it happens, so energy is exact: power x time between changes.
+// The highest draw is what the site would draw if all hosts that step were in their highest phase
+// at once. With a power-aware scheduler each site has a room (facility/power_admission.h); a site
+// whose feed or PUE is unknown admits every job.
 #pragma once
 
 #include <vector>
@@ -18,38 +18,38 @@ namespace orrery::world {
 
 struct SiteMeter {
   Watts now;
-  Watts highest_now;  // if all that step were in their highest phase
-  Watts highest;      // of those, so far
+  Watts highest_now;  // if all hosts that step were in their highest phase
+  Watts highest;      // largest value of highest_now so far
   Joules energy;
-  std::vector<Joules> by_hour;  // of the run; empty if the site names no hours
+  std::vector<Joules> by_hour;  // energy of the run; empty if the site names no hours
   sim::SimTime settled;
 
-  // Adds the energy of the present draw up to then, to each hour that it falls into.
+  // Adds the energy of the present draw up to `until`, to each hour that it falls into.
   void settle(sim::SimTime until);
 };
 
 class PowerMeters {
  public:
-  // All outlive it.
+  // The arguments must outlive the meters.
   PowerMeters(const sim::Kernel& kernel, RunRecorder& recorder, const WorldSpec& spec);
 
-  const SiteMeter& site(std::size_t s) const { return sites_[s]; }
-  // The site draws more from now on, or less.
-  void change(std::size_t site, Watts delta, Watts highest_delta);
+  const SiteMeter& site(design::SiteIndex s) const { return sites_[s]; }
+  // Changes the site's draw from now on.
+  void change(design::SiteIndex site, Watts delta, Watts highest_delta);
   // Adds the energy up to now to every site.
   void settle();
 
   bool has_rooms() const { return !rooms_.empty(); }
-  // What jobs may draw at the site; null unless the scheduler looks at power.
-  facility::PowerRoom* room(std::size_t s) { return rooms_.empty() ? nullptr : &rooms_[s]; }
+  // Returns what jobs may draw at the site; null unless the scheduler is power-aware.
+  facility::PowerRoom* room(design::SiteIndex s) { return rooms_.empty() ? nullptr : &rooms_[s]; }
 
  private:
   void measure_rooms(const WorldSpec& spec);
 
   const sim::Kernel& kernel_;
   RunRecorder& recorder_;
-  std::vector<SiteMeter> sites_;
-  std::vector<facility::PowerRoom> rooms_;  // by site
+  IndexedVector<design::SiteIndex, SiteMeter> sites_;
+  IndexedVector<design::SiteIndex, facility::PowerRoom> rooms_;
 };
 
 }  // namespace orrery::world

@@ -45,13 +45,13 @@ TEST(PowerMeters, idle_draw_is_not_available_to_jobs) {
   design::Design d = queue_design(10, {jobs_of("a", {})});
   d.fleet.front().spares = 2;
   StandingWorld blind(d);
-  EXPECT_EQ(blind.world->meters().room(0), nullptr);
+  EXPECT_EQ(blind.world->meters().room(kFirstSite), nullptr);
   d.scheduler.power_aware = true;
   d.sites.front().power = kilowatts(400);
   StandingWorld s(d);
-  ASSERT_NE(s.world->meters().room(0), nullptr);
-  const facility::PowerRoom& room = *s.world->meters().room(0);
-  const machine::SiteLoad load = machine::load_of(s.machine, design::SiteIndex(0));
+  ASSERT_NE(s.world->meters().room(kFirstSite), nullptr);
+  const facility::PowerRoom& room = *s.world->meters().room(kFirstSite);
+  const machine::SiteLoad load = machine::load_of(s.machine, kFirstSite);
   EXPECT_EQ(room.feed, kilowatts(400));
   EXPECT_NEAR(room.always.base(), load.constant.base() + 12 * 2000, 1e-6);
   const auto power =
@@ -59,8 +59,8 @@ TEST(PowerMeters, idle_draw_is_not_available_to_jobs) {
   EXPECT_EQ(room.pue, power->pue.middle);
   d.sites.front().power.reset();
   StandingWorld open(d);
-  EXPECT_TRUE(std::isinf(open.world->meters().room(0)->feed.base()));
-  EXPECT_NEAR(open.world->meters().room(0)->always.base(), 12 * 2000, 1e-6);
+  EXPECT_TRUE(std::isinf(open.world->meters().room(kFirstSite)->feed.base()));
+  EXPECT_NEAR(open.world->meters().room(kFirstSite)->always.base(), 12 * 2000, 1e-6);
 }
 
 }  // namespace

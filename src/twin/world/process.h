@@ -1,4 +1,4 @@
-// What lives on a replication's clock and holds slots of a fleet: a run, a service, a stream of
+// A process on a replication's clock that holds slots of a fleet: a run, a service, a stream of
 // jobs.
 //
 // A process submits jobs to its fleet's queue (layers/cluster/queue.h) and learns through these
@@ -21,19 +21,19 @@
 
 namespace orrery::world {
 
-// What the queue is told of a job that stays.
+// The run time given to the queue for a job that does not end.
 inline constexpr Seconds kStays = years(20);
 
-// Something that happens on the clock from its start to its end.
+// An activity that lasts from the start of the clock to its end.
 class Activity {
  public:
   virtual ~Activity() = default;
   virtual void begin() = 0;
-  // What is under way at the end is booked as it stands.
+  // Books what is under way when the simulated time ends.
   virtual void close() = 0;
 };
 
-// Whoever calls a process instead of letting it run on its own: a stage of the pipeline.
+// The caller of a process that does not run on its own: a stage of the pipeline.
 class Caller {
  public:
   virtual void run_ended(ProcessIndex process) = 0;
@@ -45,52 +45,55 @@ class Caller {
 class Process : public Activity {
  public:
   ProcessIndex index() const { return index_; }
-  std::size_t fleet_number() const { return fleet_number_; }
-  // From now on it runs when it is called; begin() starts nothing. `caller` outlives the run.
+  design::FleetIndex fleet_number() const { return fleet_number_; }
+  // From now on the process runs only when it is called; begin() starts nothing. `caller` must
+  // outlive the run.
   void answer_to(Caller& caller) { caller_ = &caller; }
   bool is_called() const { return caller_ != nullptr; }
-  // Its turn has come: a run, or new weights. It tells its caller when that has ended.
+  // Starts the process's work: a run, or loading new weights. It tells its caller when that has
+  // ended.
   virtual void call() {}
 
   virtual void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) = 0;
-  // Its slots are gone; it is back in the queue unless it cancels the job.
+  // The part's slots are gone; the part is back in the queue unless the process cancels the job.
   virtual void evicted(std::uint32_t part, cluster::StopCause cause) = 0;
-  // A fault on a host that the part is on; no host if the network took the part down. Returns how
-  // long it takes until somebody sees the fault. If the cause takes the host, the part is evicted
-  // then.
+  // A fault hit a host of the part; no host if the network took the part down. Returns how long
+  // detection takes. If the cause takes the host, the part is evicted then.
   virtual Seconds struck(std::uint32_t part, std::optional<HostIndex> host,
                          const failure::FaultCause& cause) = 0;
-  // That host is gone. Returns what the part goes on with, of what it holds; empty: it is evicted.
+  // The host is gone. Returns the shares that the part keeps and continues with; empty: the part is
+  // evicted.
   virtual std::vector<cluster::NodeShare> lost_host(std::uint32_t /*part*/, HostIndex) {
     return {};
   }
-  // Slots of its fleet came free, which it said that it could use (SlotBook::call_for_room).
+  // Slots of its fleet came free, after the process had asked for them (SlotBook::call_for_room).
   virtual void room_came() {}
-  // For a while its steps lose a share of their time (failure/setbacks.h).
+  // For `span`, its steps lose a share of their time (failure/setbacks.h).
   virtual void set_back(Cause, Seconds /*span*/, double /*share*/) {}
-  // From now on what that host computes is wrong, and nobody knows.
+  // From now on that host computes wrong results, undetected.
   virtual void corrupted(std::uint32_t /*part*/, HostIndex) {}
-  // Hosts that it steps on; 0 if `host` of a fleet is one of them, or it does not step.
-  virtual std::size_t hosts_beside(std::size_t /*fleet*/, HostIndex) const { return 0; }
+  // Returns the number of hosts that it steps on; 0 if `host` of a fleet is one of them, or it does
+  // not step.
+  virtual std::size_t hosts_beside(design::FleetIndex /*fleet*/, HostIndex) const { return 0; }
 
-  // Its number among the training runs of the scenario; none of other work.
+  // Returns its index among the training runs of the scenario; nothing for other work.
   virtual std::optional<int> training_run() const { return {}; }
-  // Its name in the recovery policy; empty if the policy has no say in its restarts.
+  // Returns its name in the recovery policy; empty if the policy has no say in its restarts.
   virtual std::string known_as() const { return {}; }
 
  protected:
-  Process(ProcessIndex index, std::size_t fleet) : index_(index), fleet_number_(fleet) {}
+  Process(ProcessIndex index, design::FleetIndex fleet) : index_(index), fleet_number_(fleet) {}
 
-  // The tag of one of its jobs in the queue.
+  // Returns the tag of one of its jobs in the queue.
   std::uint64_t tag_of(std::uint32_t part) const { return JobTag{index_, part}.packed(); }
-  // Tells whoever called it that it is done.
+  // Tells the caller that the work is done.
   void tell_caller() {
     if (caller_ != nullptr) caller_->run_ended(index_);
   }
 
  private:
   ProcessIndex index_;
-  std::size_t fleet_number_;
+  design::FleetIndex fleet_number_;
   Caller* caller_ = nullptr;
 };
 

@@ -1,8 +1,8 @@
-// The record of a run: events as they come, and levels over time as means of equal bins.
+// The record of a run: events in order, and levels over time as means over equal bins.
 //
 // A level is piecewise constant (accelerators under a share, watts of a site); its mean over a bin
 // is exact, so the sum of a column times the bin's width is its integral. Only the first
-// replication is recorded. Events and changes of hosts beyond kEventsMax are counted and not kept.
+// replication is recorded. Events and changes of hosts beyond kEventsMax are counted but not kept.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ inline constexpr std::size_t kEventsMax = 200'000;
 // Events of a fleet that are not faults.
 inline constexpr std::string_view kHostRepaired = "host repaired";
 inline constexpr std::string_view kLemon = "lemon";
-// The value of a run that begins to step: seconds from one save to the next.
+// Event of a run that begins to step; its value is the seconds from one save to the next.
 inline constexpr std::string_view kSavesEvery = "saves every, s";
 
-// The value of an instant that is no host's.
+// The value of an instant event without a host.
 inline constexpr double kNoHostValue = -1;
 
 struct RunEvent {
@@ -29,7 +29,7 @@ struct RunEvent {
   sim::TraceKind kind = sim::TraceKind::instant;
   std::string track;  // "pretrain", "fleet train"
   std::string name;   // "restoring", "faulty GPU"
-  double value = 0;   // of an instant: the host, or kNoHostValue
+  double value = 0;   // of an instant event: the host, or kNoHostValue
 };
 
 enum class HostMark : std::uint8_t { free, reserve, held, repair };
@@ -41,13 +41,13 @@ struct HostChange {
   std::uint32_t fleet = 0;
   std::uint32_t host = 0;
   HostMark mark = HostMark::free;
-  std::int32_t holder = -1;  // number of the training run that has it; -1: other work, or nobody
+  std::int32_t holder = -1;  // index of the training run that has it; -1: other work, or free
 };
 
 struct Series {
   Seconds bin;
   std::vector<std::string> columns;        // "productive_accelerators", "main_w"
-  std::vector<std::vector<double>> means;  // a row per bin, a value per column
+  std::vector<std::vector<double>> means;  // one row per bin, one value per column
 };
 
 class Recorder final : public sim::TraceSink {
@@ -72,7 +72,7 @@ class Recorder final : public sim::TraceSink {
   sim::SimTime settled_;
   std::vector<std::string> names_;
   std::vector<double> levels_;
-  std::vector<std::vector<double>> sums_;  // level x ns, one row a bin
+  std::vector<std::vector<double>> sums_;  // level x ns, one row per bin
   std::vector<RunEvent> events_;
   std::vector<HostChange> host_changes_;
   std::uint64_t left_out_ = 0;

@@ -55,16 +55,16 @@ void RunRecorder::mark_busy(double accelerators, double share) {
   mark_steps(level, 1);
 }
 
-void RunRecorder::change_watts(std::size_t site, Watts delta) {
+void RunRecorder::change_watts(design::SiteIndex site, Watts delta) {
   if (recorder_ == nullptr || delta == Watts()) return;
   recorder_->change(kernel_.now(), site_columns_[site], delta.base());
 }
 
-void RunRecorder::mark_host(std::size_t fleet, HostIndex host, HostMark mark,
+void RunRecorder::mark_host(design::FleetIndex fleet, HostIndex host, HostMark mark,
                             std::optional<int> run) {
   if (recorder_ == nullptr) return;
   recorder_->record_host({.at = kernel_.now(),
-                          .fleet = static_cast<std::uint32_t>(fleet),
+                          .fleet = static_cast<std::uint32_t>(fleet.value()),
                           .host = static_cast<std::uint32_t>(host.value()),
                           .mark = mark,
                           .holder = run.value_or(-1)});

@@ -1,4 +1,5 @@
-// What the parts of a world write down: accelerators by share, watts by site, who has which host.
+// What the parts of a world record: accelerators by share, watts by site, which work has which
+// host.
 //
 // Only the first replication is recorded (recorder.h). In the others every call returns at once.
 #pragma once
@@ -17,30 +18,30 @@ namespace orrery::world {
 
 class RunRecorder {
  public:
-  // `recorder` may be null; otherwise it and the kernel outlive this.
+  // `recorder` may be null; otherwise it and the kernel must outlive this.
   RunRecorder(const sim::Kernel& kernel, Recorder* recorder, const machine::Machine& machine);
 
   bool is_on() const { return recorder_ != nullptr; }
 
-  // Accelerators that are there from now on, idle.
+  // Adds accelerators that are present from now on, idle.
   void add_idle(double accelerators);
-  // Accelerators pass from one cause to another. Those that step are marked by their means
-  // (mark_steps), so that `productive` on either side changes nothing.
+  // Moves accelerators from one cause to another. Those that step are marked by their means
+  // (mark_steps), so `productive` on either side changes nothing.
   void move(Cause from, Cause to, std::int64_t accelerators);
-  // Adds or takes back (`sign` -1) accelerators that step: a run's are under several shares at
-  // once.
+  // Adds or takes back (`sign` -1) accelerators that step: a run's accelerators are under several
+  // shares at once.
   void mark_steps(const std::array<double, kShares>& accelerators, double sign);
-  // Accelerators that compute for a share of the time and otherwise wait, as services' do.
+  // Marks accelerators that compute for a share of the time and otherwise wait, like a service's.
   void mark_busy(double accelerators, double share);
-  void change_watts(std::size_t site, Watts delta);
-  // The host passes to the training run, to other work (no `run`), or to nobody, by `mark`.
-  void mark_host(std::size_t fleet, HostIndex host, HostMark mark, std::optional<int> run = {});
+  void change_watts(design::SiteIndex site, Watts delta);
+  // Marks a host as taken by the training run, by other work (no `run`), or as free.
+  void mark_host(design::FleetIndex fleet, HostIndex host, HostMark mark, std::optional<int> run = {});
 
  private:
   const sim::Kernel& kernel_;
   Recorder* recorder_;
   std::array<std::size_t, kShares> share_columns_{};
-  std::vector<std::size_t> site_columns_;
+  IndexedVector<design::SiteIndex, std::size_t> site_columns_;
 };
 
 }  // namespace orrery::world

@@ -9,6 +9,9 @@
 
 namespace orrery::world {
 
+inline constexpr design::FleetIndex kFirstFleet(0);
+inline constexpr design::SiteIndex kFirstSite(0);
+
 // The sample's training run and nothing beside it.
 inline design::Design sample_design() {
   design::Design d = design_text::read_design(design_text::find_template("superpod-h100")->text,

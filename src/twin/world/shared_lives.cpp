@@ -21,7 +21,7 @@ failure::FaultCause cause_of(machine::SharedPart part) {
 
 SharedLives::SharedLives(World& world)
     : world_(world), faults_(words_of(machine::SharedPart{}).rows().size(), 0) {
-  for (std::size_t f = 0; f < world.fleets(); ++f) {
+  for (const design::FleetIndex f : world.fleets()) {
     const FleetPart& fleet = world.fleet(f).part();
     for (const machine::SharedFault& shared : fleet.failures->shared) {
       for (int first = 0; first < fleet.all_hosts(); first += shared.hosts) {

@@ -1,9 +1,9 @@
-// When leaf switches and power units fail. Each takes a group of hosts with it.
+// When leaf switches and power units fail. Each takes a group of hosts down with it.
 //
 //   time to the next fault of a part: exponential with the design's rate, from when it works
 //   out for: exponential with mean machine::kSharedRepair; its hosts come back together
-// Groups are consecutive hosts of a fleet (machine/failure_source.h). A job on a group is told of
-// the fault once. Hosts that are in repair come back no earlier than their part.
+// Groups are consecutive hosts of a fleet (machine/failure_source.h). A job on a group is notified
+// of the fault once. Hosts that are in repair come back no earlier than their part.
 #pragma once
 
 #include <vector>
@@ -30,11 +30,11 @@ class SharedLives final : public sim::EventHandler {
 
  private:
   struct Part {
-    std::size_t fleet = 0;
+    design::FleetIndex fleet;
     HostIndex first;
     int hosts = 0;
     machine::SharedPart kind = machine::SharedPart::leaf_switch;
-    double rate = 0;  // a second
+    double rate = 0;  // per second
     RandomStream random;
   };
 

@@ -11,10 +11,10 @@
 namespace orrery::world {
 
 SiteLives::SiteLives(World& world) : world_(world) {
-  for (std::size_t s = 0; s < world.spec().machine->sites.size(); ++s) {
+  for (const design::SiteIndex s : world.spec().machine->sites.indices()) {
     sites_.push_back(made_of(s));
   }
-  for (std::size_t s = 0; s < sites_.size(); ++s) {
+  for (const design::SiteIndex s : sites_.indices()) {
     Site& site = sites_[s];
     const design::Site& wanted = *site.wanted;
     if (wanted.outage_mtbf) {
@@ -31,13 +31,13 @@ SiteLives::SiteLives(World& world) : world_(world) {
 
 SiteLives::~SiteLives() { world_.kernel().forget(*this); }
 
-SiteLives::Site SiteLives::made_of(std::size_t number) {
+SiteLives::Site SiteLives::made_of(design::SiteIndex number) {
   const machine::Machine& m = *world_.spec().machine;
-  const machine::SiteLoad load = machine::load_of(m, design::SiteIndex(number));
-  const design::Site& wanted = *m.sites[design::SiteIndex(number)].site;
+  const machine::SiteLoad load = machine::load_of(m, number);
+  const design::Site& wanted = *m.sites[number].site;
   const std::string name = "facility/" + wanted.name;
   Site site{.wanted = &wanted,
-            .hours = m.sites[design::SiteIndex(number)].hours,
+            .hours = m.sites[number].hours,
             .nameplate = load.hosts_nameplate + load.constant,
             .constant = load.constant,
             .plant = machine::cooling_plant(wanted, load.hosts_nameplate + load.constant),
@@ -47,11 +47,12 @@ SiteLives::Site SiteLives::made_of(std::size_t number) {
   return site;
 }
 
-void SiteLives::after(Seconds wait, Kind kind, std::size_t site) {
+void SiteLives::after(Seconds wait, Kind kind, design::SiteIndex site) {
   sim::Kernel& kernel = world_.kernel();
   if (kernel.now().seconds() + wait > world_.spec().horizon) return;
   const sim::TimerId timer =
-      kernel.schedule(kernel.now().after(wait), sim::EventRank::finish, *this, kind, site);
+      kernel.schedule(kernel.now().after(wait), sim::EventRank::finish, *this, kind,
+                      site.value());
   if (kind == kLook) sites_[site].look = timer;
 }
 
@@ -65,7 +66,8 @@ double SiteLives::dry_c(const Site& site) const {
   return site.hours->dry_c[hour % site.hours->dry_c.size()];
 }
 
-void SiteLives::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t number) {
+void SiteLives::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+  const design::SiteIndex number(data);
   Site& site = sites_[number];
   switch (kind) {
     case kOutage:
@@ -94,7 +96,7 @@ void SiteLives::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t 
   }
 }
 
-void SiteLives::fail_utility(std::size_t number) {
+void SiteLives::fail_utility(design::SiteIndex number) {
   Site& site = sites_[number];
   const Seconds mean = site.wanted->outage.value_or(machine::kOutageLength);
   const Seconds length(site.power.exponential(mean.base()));
@@ -114,14 +116,14 @@ void SiteLives::fail_utility(std::size_t number) {
   look(number);
 }
 
-void SiteLives::darken(std::size_t number) {
+void SiteLives::darken(design::SiteIndex number) {
   Site& site = sites_[number];
   sim::Kernel& kernel = world_.kernel();
   ++site.story.blackouts;
   site.is_dark = true;
   site.since = kernel.now();
   const sim::SimTime until = kernel.now().after(site.outage.dark_to - site.outage.dark_from);
-  for (std::size_t f = 0; f < world_.fleets(); ++f) {
+  for (const design::FleetIndex f : world_.fleets()) {
     const FleetPart& part = world_.fleet(f).part();
     if (part.site != number || part.fleet->rented()) continue;
     for (int h = 0; h < part.all_hosts(); ++h) {
@@ -131,7 +133,7 @@ void SiteLives::darken(std::size_t number) {
   }
 }
 
-void SiteLives::look(std::size_t number) {
+void SiteLives::look(design::SiteIndex number) {
   Site& site = sites_[number];
   const Seconds now = world_.kernel().now().seconds();
   world_.kernel().cancel(site.look);
@@ -148,7 +150,7 @@ void SiteLives::look(std::size_t number) {
 Seconds SiteLives::next_look(const Site& site, Watts load, Watts carried) const {
   const Seconds now = world_.kernel().now().seconds();
   Seconds wait = site.loop.next_turn(now);
-  // Due a little late rather than a nanosecond early.
+  // Slightly late, because a nanosecond early would be too soon.
   if (std::isfinite(wait.base())) wait += milliseconds(1);
   if (load > carried || carried < site.nameplate) wait = min(wait, kLookAgain);
   if (has_weather(site)) {
@@ -157,17 +159,17 @@ Seconds SiteLives::next_look(const Site& site, Watts load, Watts carried) const 
   return wait;
 }
 
-double SiteLives::lost_to_heat(std::size_t fleet) const {
+double SiteLives::lost_to_heat(design::FleetIndex fleet) const {
   const FleetPart& part = world_.fleet(fleet).part();
   const double carried = sites_[part.site].carried;
   if (carried >= 1 || part.fleet->rented()) return 0;
   const double cap = facility::accelerator_cap(part.host_power, part.host_power.peak * carried);
-  // Below what accelerators work under, the hosts stand.
+  // Below the lowest cap at which accelerators work, the hosts stop.
   if (cap < facility::kLowestCap) return 1;
   return 1 - facility::capped_speed(cap, facility::Boundness::compute);
 }
 
-void SiteLives::throttle(std::size_t number, double carried) {
+void SiteLives::throttle(design::SiteIndex number, double carried) {
   Site& site = sites_[number];
   if (carried == site.carried) return;
   const sim::SimTime now = world_.kernel().now();
@@ -175,14 +177,14 @@ void SiteLives::throttle(std::size_t number, double carried) {
   site.since_throttled = now;
   site.carried = carried;
   for (const auto& process : world_.processes()) {
-    const std::size_t fleet = process->fleet_number();
+    const design::FleetIndex fleet = process->fleet_number();
     if (world_.fleet(fleet).part().site != number) continue;
     process->set_back(Cause::heat, kStays, lost_to_heat(fleet));
   }
 }
 
-std::vector<SiteStory> SiteLives::stories() const {
-  std::vector<SiteStory> all;
+IndexedVector<design::SiteIndex, SiteStory> SiteLives::stories() const {
+  IndexedVector<design::SiteIndex, SiteStory> all;
   const sim::SimTime now = world_.kernel().now();
   for (const Site& site : sites_) {
     SiteStory story = site.story;

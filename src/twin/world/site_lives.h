@@ -1,14 +1,14 @@
-// What happens to a site: the utility fails, cooling units fail, an hour is hot.
+// Events of a site: the utility fails, cooling units fail, an hour is hot.
 //
 // Batteries and generators bridge an outage (exponential, `outage_mtbf` and `outage`;
 // facility/ride_through.h). If they do not last, all owned hosts of the site stop at once, are
 // `without power` and come back together. The cooling stops until a generator or the utility
-// carries it. Cooling units also fail (`cooling_unit_mtbf`). If the plant carries less than the
-// hosts draw, the loop warms (facility/cooling_loop.h), and beyond its margin the training runs of
-// the site are slowed to what the plant carries: `throttled by heat`. The loop is evaluated when
-// something changes, when it would reach its margin or its set point, every hour if the weather
-// matters, and every kLookAgain while it is short. Wrong where services, batches and streams would
-// be slowed too; a run that is slowed is metered at its full draw.
+// carries it. Cooling units also fail (`cooling_unit_mtbf`). If the plant removes less heat than
+// the hosts draw, the loop warms (facility/cooling_loop.h), and beyond its margin the training runs
+// of the site are slowed to what the plant can remove: `throttled by heat`. The loop is evaluated
+// when something changes, when it would reach its margin or its set point, every hour if the
+// weather matters, and every kLookAgain while the plant is short. Wrong if services, batches and
+// streams would be slowed too; a run that is slowed is metered at its full draw.
 #pragma once
 
 #include <vector>
@@ -26,14 +26,14 @@ class World;
 
 inline constexpr Seconds kLookAgain = minutes(5);
 
-// Of one site in one replication.
+// What happened at one site in one replication.
 struct SiteStory {
   std::uint64_t outages = 0;
-  std::uint64_t blackouts = 0;  // outages that took the hosts
+  std::uint64_t blackouts = 0;  // outages that stopped the hosts
   std::int64_t dark_ns = 0;
-  std::uint64_t units_lost = 0;  // of the cooling
+  std::uint64_t units_lost = 0;  // cooling units that failed
   std::int64_t throttled_ns = 0;
-  double warmest_k = 0;  // above the set point
+  double warmest_k = 0;  // highest rise above the set point
 };
 
 class SiteLives final : public sim::EventHandler {
@@ -43,10 +43,10 @@ class SiteLives final : public sim::EventHandler {
   SiteLives(const SiteLives&) = delete;
   SiteLives& operator=(const SiteLives&) = delete;
 
-  bool is_dark(std::size_t site) const { return sites_[site].is_dark; }
-  // The share of a run's step time that heat takes on this fleet.
-  double lost_to_heat(std::size_t fleet) const;
-  std::vector<SiteStory> stories() const;
+  bool is_dark(design::SiteIndex site) const { return sites_[site].is_dark; }
+  // Returns the share of a run's step time that heat takes on this fleet.
+  double lost_to_heat(design::FleetIndex fleet) const;
+  IndexedVector<design::SiteIndex, SiteStory> stories() const;
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -65,25 +65,26 @@ class SiteLives final : public sim::EventHandler {
     bool is_dark = false;
     bool is_uncooled = false;
     int units_out = 0;
-    double carried = 1;  // of what is drawn, while the runs are throttled; 1: they are not
-    sim::SimTime since;  // it went dark
+    // share of the draw that the cooling carries while runs are throttled; 1: they are not
+    double carried = 1;
+    sim::SimTime since;  // when it lost power
     sim::SimTime since_throttled;
     sim::TimerId look;
     SiteStory story;
   };
 
-  Site made_of(std::size_t number);
-  void after(Seconds wait, Kind kind, std::size_t site);
-  void fail_utility(std::size_t number);
-  void darken(std::size_t number);
-  void look(std::size_t number);
-  void throttle(std::size_t number, double carried);
+  Site made_of(design::SiteIndex number);
+  void after(Seconds wait, Kind kind, design::SiteIndex site);
+  void fail_utility(design::SiteIndex number);
+  void darken(design::SiteIndex number);
+  void look(design::SiteIndex number);
+  void throttle(design::SiteIndex number, double carried);
   Seconds next_look(const Site& site, Watts load, Watts carried) const;
   double dry_c(const Site& site) const;
   bool has_weather(const Site& site) const;
 
   World& world_;
-  std::vector<Site> sites_;
+  IndexedVector<design::SiteIndex, Site> sites_;
   failure::FaultCause outage_{.name = "utility outage",
                               .group = failure::FaultGroup::host,
                               .scope = failure::FaultScope::host,

@@ -7,7 +7,7 @@
 namespace orrery::world {
 namespace {
 
-// What a free slot may be booked under instead of idle.
+// The causes that a free slot may be booked under instead of idle.
 constexpr Cause kWaits[] = {Cause::requeue, Cause::no_host, Cause::stranded};
 
 }  // namespace
@@ -32,7 +32,7 @@ void SlotBook::shift(std::int64_t slots, const HostUse& from, const HostUse& to)
   if (fleet_.accelerators_per_host > 0) recorder_.move(from.cause, to.cause, slots);
 }
 
-// Of the free slots, `slots` more are under this cause instead of idle.
+// Books `slots` more of the free slots under this cause instead of idle.
 void SlotBook::book_free(Cause cause, std::int64_t slots) {
   const HostUse idle = resting(fleet_, Cause::idle);
   const HostUse waits = resting(fleet_, cause);
@@ -41,7 +41,7 @@ void SlotBook::book_free(Cause cause, std::int64_t slots) {
   of_free_[at(cause)] += slots;
 }
 
-// Causes that lose slots give them back before others take them.
+// Causes that lose slots return them before others take them.
 void SlotBook::recount() {
   ByCause<std::int64_t> now{};
   std::int64_t left = free_;

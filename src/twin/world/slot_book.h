@@ -1,10 +1,10 @@
-// The slots of one fleet: who holds how many, what they do, and why the others are free.
+// The slots of one fleet: which process holds how many, what they do, and why the others are free.
 //
 // A slot is an accelerator, or a whole host if the fleet has none. Every change of what a host does
 // goes through shift(), which books slots, watts and recorded levels in one place, so the three
-// cannot disagree. Free slots have one cause each: as many as a run that was requeued or waits for
-// hosts could use are booked to its wait, run by run; then as many as other waiting jobs could use
-// are stranded (free, but not so that a job fits); the rest is idle.
+// cannot disagree. Every free slot has one cause: the slots that a requeued run or a run that waits
+// for hosts could use are booked to its wait, run by run; then the slots that other waiting jobs
+// could use are stranded (free, but too scattered for a job to fit); the rest is idle.
 //   free = claimed + stranded + idle
 #pragma once
 
@@ -23,10 +23,10 @@ namespace orrery::world {
 
 class Process;
 
-// Told after slots at a site came free.
+// Called after slots at a site came free.
 class FreeSlotsObserver {
  public:
-  virtual void slots_came_free(std::size_t site) = 0;
+  virtual void slots_came_free(design::SiteIndex site) = 0;
 
  protected:
   ~FreeSlotsObserver() = default;
@@ -34,27 +34,29 @@ class FreeSlotsObserver {
 
 class SlotBook {
  public:
-  // All outlive it.
+  // The arguments must outlive the book.
   SlotBook(const FleetPart& fleet, const sim::Kernel& kernel, PowerMeters& meters,
            RunRecorder& recorder, FreeSlotsObserver& observer);
 
-  // `slots` go from one use to another; from free to a use; and back.
+  // Moves `slots` from one use to another; from free to a use; and back.
   void shift(std::int64_t slots, const HostUse& from, const HostUse& to);
   void take(std::int64_t slots, const HostUse& to);
   void give(std::int64_t slots, const HostUse& from);
-  // A run that waits says what it could use of the free slots; 0: it waits no more.
+  // A waiting run says how many of the free slots it could use; 0: it waits no more.
   void claim(ProcessIndex process, std::int64_t slots, Cause cause);
-  // Jobs that wait ask for `slots` more, or fewer if negative.
+  // Waiting jobs ask for `slots` more, or fewer if negative.
   void want(std::int64_t slots);
-  // A process that holds fewer slots than it could use is told when some come free; or no more.
+  // Registers a process that holds fewer slots than it could use, to be notified when some come
+  // free; or removes it.
   void call_for_room(Process& process, bool wants);
-  // Slots that compute for a share of the time and otherwise wait, in the series: of jobs and
-  // services.
+  // Marks slots of jobs and services that compute for a share of the time and otherwise wait, in
+  // the series.
   void mark_busy(double slots, double share = 1);
 
   const GpuLedger& ledger() const { return ledger_; }
   void settle(sim::SimTime now) { ledger_.settle(now); }
-  // What was booked under `from` and belongs under `to`: known only afterwards.
+  // Moves what was booked under `from` and belongs under `to`, if this becomes known only
+  // afterwards.
   void correct(Cause from, Cause to, GpuTime amount) { ledger_.correct(from, to, amount); }
   std::int64_t free() const { return free_; }
 
@@ -74,10 +76,10 @@ class SlotBook {
   FreeSlotsObserver& observer_;
   GpuLedger ledger_;
   std::int64_t free_;
-  std::map<ProcessIndex, Claim> claims_;  // of runs that wait
-  std::vector<Process*> growers_;         // that could use more than they hold
-  std::int64_t wanted_ = 0;               // by other jobs that wait
-  ByCause<std::int64_t> of_free_{};       // of the free slots, those not booked as idle
+  std::map<ProcessIndex, Claim> claims_;  // of waiting runs
+  std::vector<Process*> growers_;         // processes that could use more slots than they hold
+  std::int64_t wanted_ = 0;               // by other waiting jobs
+  ByCause<std::int64_t> of_free_{};       // free slots that are not booked as idle, by cause
 };
 
 }  // namespace orrery::world

@@ -20,9 +20,9 @@ struct FreeSlots : IdleWorld {
   FreeSlots() : IdleWorld(four_hosts(), hours(1)) {
     world = std::make_unique<World>(scenario, 5, true, nullptr);
   }
-  SlotBook& book() { return world->fleet(0).slots(); }
+  SlotBook& book() { return world->fleet(kFirstFleet).slots(); }
   std::int64_t held(Cause cause) { return book().ledger().held(cause); }
-  HostUse use(Cause cause) { return resting(world->fleet(0).part(), cause); }
+  HostUse use(Cause cause) { return resting(world->fleet(kFirstFleet).part(), cause); }
 };
 
 TEST(SlotBook, free_slots_have_one_cause_each) {
@@ -62,15 +62,15 @@ TEST(SlotBook, taken_slots_come_out_of_the_free_ones_and_go_back) {
 // A host draws 2 kW idle and 10 kW at its peak; one that waits for a lost rank communicates.
 TEST(SlotBook, watts_follow_the_use_of_the_slots) {
   FreeSlots f;
-  const FleetPart& part = f.world->fleet(0).part();
-  EXPECT_NEAR(f.world->meters().site(0).now.base(), 4 * 2000, 1e-9);
+  const FleetPart& part = f.world->fleet(kFirstFleet).part();
+  EXPECT_NEAR(f.world->meters().site(kFirstSite).now.base(), 4 * 2000, 1e-9);
   f.book().take(16, working(part, 0.5, 1));
-  EXPECT_NEAR(f.world->meters().site(0).now.base(), 2 * 2000 + 2 * 6000, 1e-9);
-  EXPECT_NEAR(f.world->meters().site(0).highest.base(), 2 * 2000 + 2 * 10000, 1e-9);
+  EXPECT_NEAR(f.world->meters().site(kFirstSite).now.base(), 2 * 2000 + 2 * 6000, 1e-9);
+  EXPECT_NEAR(f.world->meters().site(kFirstSite).highest.base(), 2 * 2000 + 2 * 10000, 1e-9);
   f.book().shift(8, working(part, 0.5, 1), f.use(Cause::power));
-  EXPECT_NEAR(f.world->meters().site(0).now.base(), 2 * 2000 + 6000, 1e-9);
+  EXPECT_NEAR(f.world->meters().site(kFirstSite).now.base(), 2 * 2000 + 6000, 1e-9);
   f.book().give(8, working(part, 0.5, 1));
-  EXPECT_NEAR(f.world->meters().site(0).now.base(), 3 * 2000, 1e-9);
+  EXPECT_NEAR(f.world->meters().site(kFirstSite).now.base(), 3 * 2000, 1e-9);
 }
 
 }  // namespace

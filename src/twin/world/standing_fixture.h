@@ -29,7 +29,7 @@ struct StandingWorld : IdleWorld {
   explicit StandingWorld(const design::Design& d) : IdleWorld(d, hours(1)) {
     world = std::make_unique<World>(scenario, 5, true, nullptr);
   }
-  FleetState& fleet() { return world->fleet(0); }
+  FleetState& fleet() { return world->fleet(kFirstFleet); }
   const design::Workload& work(std::size_t w) const { return machine.design().workloads[w]; }
   cluster::JobRequest request(std::size_t w, std::uint32_t user = 0) {
     return fleet().request_for(ProcessIndex(w), work(w), user);

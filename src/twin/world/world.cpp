@@ -14,7 +14,8 @@ namespace {
 
 using figures::assumptions::kRankPeriod;
 
-// The fleet's true rate over the published one: a split log-normal with p10 and p90 at its range.
+// Draws the ratio of the fleet's true rate to the published one: a split log-normal with p10 and
+// p90 at its range.
 double rate_factor(const machine::FailureSource& source, RandomStream random) {
   constexpr double kDeviationsToP90 = 1.2815515655446004;
   const double draw = random.normal() / kDeviationsToP90;
@@ -30,11 +31,11 @@ World::World(const WorldSpec& spec, std::uint64_t seed, bool is_first, Recorder*
       kernel_(seed, recorder),
       recorder_(kernel_, recorder, *spec.machine),
       meters_(kernel_, recorder_, spec) {
-  std::vector<double> factors;
+  IndexedVector<design::FleetIndex, double> factors;
   for (const FleetPart& part : spec.fleets) {
-    const std::size_t f = fleets_.size();
+    const design::FleetIndex f(fleets_.size());
     fleets_.push_back(std::make_unique<FleetState>(*this, f));
-    const auto random = kernel_.stream("failure/rate/" + std::to_string(f));
+    const auto random = kernel_.stream("failure/rate/" + std::to_string(f.value()));
     factors.push_back(is_first ? 1 : rate_factor(*part.failures, random));
     recorder_.add_idle(part.all_hosts() * static_cast<double>(part.accelerators_per_host));
     const Watts idle = part.host_power.idle * part.all_hosts();
@@ -71,7 +72,7 @@ bool World::run(const std::function<bool()>& on) {
   return true;
 }
 
-// What the books call free is what the queues may give away.
+// Checks that the slots that the books call free are those that the queues may assign.
 void World::check() {
   for (const auto& f : fleets_) {
     const SlotBook& slots = f->slots();
@@ -80,14 +81,14 @@ void World::check() {
   }
 }
 
-void World::slots_came_free(std::size_t site) {
+void World::slots_came_free(design::SiteIndex site) {
   if (!meters_.has_rooms()) return;
   for (const auto& f : fleets_) {
     if (f->part().site == site) f->queue().look_again();
   }
 }
 
-// Fair shares are ranked anew.
+// Ranks the fair shares again.
 void World::on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) {
   for (const auto& f : fleets_) f->rank_users();
   kernel.schedule(kernel.now().after(kRankPeriod), sim::EventRank::control, *this);

@@ -1,4 +1,4 @@
-// One replication: a clock, the fleets as they stand, and the processes that live on them.
+// One replication: a clock, the fleets in their present state, and the processes on them.
 //
 // The world holds the parts and runs the clock; each part does one thing:
 //   FleetState   the queue of a fleet, its hosts, and its SlotBook: who holds slots, doing what
@@ -7,7 +7,8 @@
 //   HostLives, SharedLives, SiteLives   when hosts, shared parts and sites fail
 //   RunRecorder  events and series of the first replication
 // A process (process.h) knows the layers' physics and asks policies. It never knows another
-// process: they meet in what they share here, the hosts of a fleet and the watts of a site.
+// process: they interact only through what they share here, the hosts of a fleet and the watts of a
+// site.
 #pragma once
 
 #include <functional>
@@ -28,13 +29,13 @@ class HostLives;
 class SharedLives;
 class SiteLives;
 
-// A replication is run in this many parts, between which the caller may look or stop it.
+// Number of parts that a replication is run in; between them the caller may look at it or stop it.
 inline constexpr std::int64_t kParts = 100;
 
 class World final : public sim::EventHandler, public FreeSlotsObserver {
  public:
-  // The spec outlives it; `recorder` may be null. The first replication takes the middle of every
-  // rate.
+  // The spec must outlive the world; `recorder` may be null. The first replication uses the middle
+  // of every rate.
   World(const WorldSpec& spec, std::uint64_t seed, bool is_first, Recorder* recorder);
   ~World();
   World(const World&) = delete;
@@ -49,16 +50,18 @@ class World final : public sim::EventHandler, public FreeSlotsObserver {
     processes_.push_back(std::move(process));
     return made;
   }
-  // What begins after the processes and closes after them; it outlives the run.
+  // Adds an activity that begins after the processes and closes after them; it must outlive the
+  // run.
   void attach(Activity& activity) { activities_.push_back(&activity); }
 
-  // Asks `on` now and then whether to go on. Returns false if it was told not to.
+  // Runs the clock, and calls `on` regularly to ask whether to continue. Returns false if `on`
+  // returned false.
   bool run(const std::function<bool()>& on);
 
   const WorldSpec& spec() const { return spec_; }
   sim::Kernel& kernel() { return kernel_; }
-  FleetState& fleet(std::size_t f) { return *fleets_[f]; }
-  std::size_t fleets() const { return fleets_.size(); }
+  FleetState& fleet(design::FleetIndex f) { return *fleets_[f]; }
+  auto fleets() const { return fleets_.indices(); }
   const IndexedVector<ProcessIndex, std::unique_ptr<Process>>& processes() const {
     return processes_;
   }
@@ -71,12 +74,12 @@ class World final : public sim::EventHandler, public FreeSlotsObserver {
   HostLives& host_lives() { return *host_lives_; }
   const SharedLives& shared_lives() const { return *shared_lives_; }
   const SiteLives& site_lives() const { return *site_lives_; }
-  // Whether every book balances: slots, and what the queues say of them.
+  // Returns true if every book balances: slots, and what the queues know of them.
   bool is_sound() const { return is_sound_; }
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
-  // With a power-aware scheduler, queues of the same site may start what the power allows now.
-  void slots_came_free(std::size_t site) override;
+  // With a power-aware scheduler, queues of the same site may now start what the power allows.
+  void slots_came_free(design::SiteIndex site) override;
 
  private:
   void check();
@@ -85,7 +88,7 @@ class World final : public sim::EventHandler, public FreeSlotsObserver {
   sim::Kernel kernel_;
   RunRecorder recorder_;
   PowerMeters meters_;
-  std::vector<std::unique_ptr<FleetState>> fleets_;
+  IndexedVector<design::FleetIndex, std::unique_ptr<FleetState>> fleets_;
   IndexedVector<ProcessIndex, std::unique_ptr<Process>> processes_;
   std::vector<Activity*> activities_;
   std::unique_ptr<FaultBoard> faults_;

@@ -7,14 +7,7 @@
 namespace orrery::world {
 namespace {
 
-std::size_t site_index(const machine::Machine& m, const machine::Fleet& f) {
-  for (std::size_t i = 0; i < m.sites.size(); ++i) {
-    if (m.sites[design::SiteIndex(i)].site == f.site) return i;
-  }
-  return 0;
-}
-
-// Of one host: a node of several hosts draws as they do together.
+// Returns the power of one host: the hosts of a node share its draw equally.
 facility::NodePower host_power_of(const machine::Fleet& f) {
   const auto node = facility::node_power_of(f.node.part, f.accelerator());
   if (!node) return {};
@@ -30,8 +23,7 @@ facility::NodePower host_power_of(const machine::Fleet& f) {
   return host;
 }
 
-// Rows of the catalog begin with the provider's name; where none does, the shortest notice of all
-// that are known.
+// Catalog rows begin with the provider's name; if none does, the shortest known notice is used.
 failure::FaultCause taken_back(const machine::Machine& m, const machine::Fleet& f) {
   failure::FaultCause cause{
       .name = "spot host taken back", .scope = failure::FaultScope::host, .keeps_disk = false};
@@ -47,8 +39,8 @@ failure::FaultCause taken_back(const machine::Machine& m, const machine::Fleet& 
   return cause;
 }
 
-// A network without pauses, or that is no tree, stops nobody else. InfiniBand drops what waits too
-// long at the head of a queue within milliseconds.
+// A network without pauses, or one that is not a tree, stops no other hosts. InfiniBand drops
+// packets that wait too long at the head of a queue within milliseconds.
 StormPlan storm_of(const machine::Machine& m, const machine::Fleet& f) {
   StormPlan plan;
   const machine::Network& n = m.networks_of(f).compute;
@@ -66,7 +58,7 @@ StormPlan storm_of(const machine::Machine& m, const machine::Fleet& f) {
 
 FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   const design::Failures& own = f.fleet->failures;
-  FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = site_index(m, f)};
+  FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = f.site_index};
   p.hosts = f.hosts;
   p.spares = f.fleet->spares * f.hosts_per_node();
   p.accelerators_per_host = f.accelerators_per_host;

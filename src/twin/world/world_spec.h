@@ -15,42 +15,42 @@ namespace orrery::world {
 
 // What a NIC that never stops pausing does to other hosts (fabric/storm_study.h).
 struct StormPlan {
-  double reach = 0;  // of the other hosts
-  double left = 1;   // of their rate
+  double reach = 0;  // share of the other hosts that it reaches
+  double left = 1;   // share of their rate that is left
   std::optional<Seconds> watchdog;
 };
 
 struct FleetPart {
   const machine::Fleet* fleet = nullptr;
   const machine::FailureSource* failures = nullptr;
-  std::size_t site = 0;
+  design::SiteIndex site;
   int hosts = 0;   // in service
-  int spares = 0;  // hosts that stand by
+  int spares = 0;  // spare hosts
   int accelerators_per_host = 0;
-  int slots_per_host = 1;  // accelerators, or the host itself where it has none
+  int slots_per_host = 1;  // accelerators, or the host itself if it has none
   failure::LemonMix lemons;
   failure::RepairPipeline repair;
-  std::optional<Seconds> repair_given;  // of the design: exponential with this mean
+  std::optional<Seconds> repair_given;  // from the design: exponential with this mean
   double straggler_share = 0;
   double straggler_slowdown = 0;
-  facility::NodePower host_power;  // all zero where nothing is published
-  failure::FaultCause taken_back;  // of a host on spot
+  facility::NodePower host_power;  // all zero if nothing is published
+  failure::FaultCause taken_back;  // for a spot host
   int hosts_per_rack = 1;
   int racks_per_pdu = 1;
-  Watts rack_limit;  // 0: not known
-  Watts pdu_rating;  // likewise
-  StormPlan storm;   // without reach if no storm can strike
+  Watts rack_limit;  // 0: unknown
+  Watts pdu_rating;  // 0: unknown
+  StormPlan storm;   // no reach if no storm is possible
 
   int all_hosts() const { return hosts + spares; }
 };
 
 struct WorldSpec {
   const machine::Machine* machine = nullptr;
-  std::vector<FleetPart> fleets;  // as the machine's
+  IndexedVector<design::FleetIndex, FleetPart> fleets;  // in the machine's order
   Seconds horizon;
 };
 
-// `machine` outlives it.
+// `machine` must outlive the spec.
 WorldSpec world_spec_of(const machine::Machine& machine, Seconds horizon);
 
 }  // namespace orrery::world

@@ -24,8 +24,8 @@ struct CountedFleet {
     part = world_spec_of(m, days(1)).fleets.front();
   }
   facility::NodePower node() const {
-    return *facility::node_power_of(m.fleets[design::FleetIndex(0)].node.part,
-                                    m.fleets[design::FleetIndex(0)].accelerator());
+    return *facility::node_power_of(m.fleets[kFirstFleet].node.part,
+                                    m.fleets[kFirstFleet].accelerator());
   }
   machine::Machine m;
   FleetPart part;
