@@ -20,6 +20,7 @@
 // to 3 wrote is read as it is.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "core/base/diagnostic.h"
@@ -74,6 +75,8 @@ struct FolderWish {
   bool alone = false;         // no gateway may run on it meanwhile
   bool looks = false;         // writes nothing, not a byte
   bool accepts_loss = false;  // opens metadata that are behind too, and says so in the notes
+  // Judges the metadata while they can only be read: what it refuses leaves everything as it was.
+  std::function<Result<void>(rows::Metadata&)> admits = nullptr;
 };
 
 // Makes the store where there is none (unless it only looks), as `tiers` says, and opens it. A
