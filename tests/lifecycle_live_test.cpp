@@ -13,8 +13,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
+#include <stop_token>
 #include <thread>
 
 #include "core/base/random.h"
@@ -244,7 +246,47 @@ TEST_F(LifecycleLive, a_link_in_a_checkpoint_leads_to_no_other_file) {
   EXPECT_NE(log().find("optim/base: it is a symbolic link"), std::string::npos) << log();
 }
 
-// Opposite rules, separate journals, the same places: only one of the two agents works.
+// Somebody who may write to the place swaps folders for links while the agent looks, copies and
+// removes: every part of a path is opened by itself, so none leads out.
+TEST_F(LifecycleLive, a_folder_swapped_for_a_link_at_any_moment_leads_to_no_other_file) {
+  const int rounds = std::getenv("ORRERY_FULL") ? 60 : 6;
+  folder_.write("models/__0_1.distcp", "somebody's");
+  folder_.write("models/optim/__0_1.distcp", "somebody's too");
+  write(2, true);
+  const auto swap = [&](const std::string& path, const std::string& to) {
+    const std::string away = folder_.at("away");
+    if (::rename(path.c_str(), away.c_str()) != 0) return;
+    if (::symlink(to.c_str(), path.c_str()) == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+      ::unlink(path.c_str());
+    }
+    ::rename(away.c_str(), path.c_str());
+  };
+  for (int round = 0; round < rounds; ++round) {
+    write(1, true);
+    std::jthread racer([&](const std::stop_token& stop) {
+      for (int i = 0; !stop.stop_requested(); ++i) {
+        i % 2 == 0 ? swap(folder_.at("hot/step-1/optim"), folder_.at("models"))
+                   : swap(folder_.at("hot/step-1"), folder_.at("models"));
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    });
+    const std::vector<std::string> places = {hot(",written,newest=1"),
+                                             "deep=" + folder_.at("deep") + ",all"};
+    const int code = code_of(start(places, "journal", {"--once", "--grace", "0 s"}));
+    EXPECT_TRUE(code == 0 || code == 1) << log();
+    racer = {};
+    EXPECT_EQ(text_in(folder_.at("models/__0_1.distcp")), "somebody's");
+    EXPECT_EQ(text_in(folder_.at("models/optim/__0_1.distcp")), "somebody's too");
+    EXPECT_EQ(std::distance(fs::recursive_directory_iterator(folder_.at("models")), {}), 3);
+    EXPECT_TRUE(is_good_hot(2)) << log();
+    // What was read through a link would be in a copy.
+    const auto copied = text_in(folder_.at("deep/step-1/optim/__0_1.distcp"));
+    EXPECT_TRUE(!copied || *copied == content_of(1, "optim/__0_1.distcp"));
+  }
+}
+
+// Rules that want the opposite, journals of their own, the same places: one of the two works.
 TEST_F(LifecycleLive, two_agents_with_opposite_rules_lose_nothing) {
   for (int round = 0; round < 6; ++round) {
     for (const char* left : {"hot", "deep", "a.jsonl", "b.jsonl", "a.jsonl.lock", "b.jsonl.lock"}) {

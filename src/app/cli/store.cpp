@@ -280,6 +280,7 @@ void fit_connections(const s3server::Runtime& runtime, Terminal& terminal, net::
 }
 
 ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
+  if (terminal.interrupted()) return ExitCode::interrupted;
   const auto talk = std::make_shared<std::mutex>();
   auto wanted = runtime_options(options, terminal, talk);
   if (!wanted) return refuse(terminal, wanted.error());

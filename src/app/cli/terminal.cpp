@@ -31,14 +31,24 @@ constexpr std::array<int, 4> kEndings = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 // Time after which a verb that ignores the request is ended.
 constexpr unsigned kPatience_s = 20;
 
+// Set once the verb has asked whether it is interrupted. One that never asks only computes, and has
+// nothing to clean up: it is ended sooner, after Ctrl-C too.
+volatile std::sig_atomic_t g_listens = 0;
+constexpr unsigned kUnheard_s = 2;
+
 void on_interrupt(int signal) {
-  if (g_interrupted == 0 && signal != SIGINT) ::alarm(kPatience_s);
+  const bool listens = g_listens != 0;
+  if (g_interrupted == 0 && (signal != SIGINT || !listens)) {
+    ::alarm(listens ? kPatience_s : kUnheard_s);
+  }
   g_interrupted = 1;
 }
 
-// Installs the handler for a signal. A signal that the parent ignores (nohup) stays ignored. A
-// second signal of the same kind ends the process, except SIGPIPE, which comes with every line
-// written to a closed pipe.
+// The exit code is that of an interrupted verb, whichever signal came.
+void end_unheard(int) { ::_exit(static_cast<int>(ExitCode::interrupted)); }
+
+// One that the parent ignores (nohup) stays ignored. The second of its kind ends the process, but
+// for SIGPIPE, which comes with every line that nobody reads.
 void listen_to(int signal) {
   struct sigaction before = {};
   if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;
@@ -144,6 +154,7 @@ Result<std::string> read_text_file(const std::string& path) {
 
 Terminal process_terminal() {
   for (const int signal : kEndings) listen_to(signal);
+  std::signal(SIGALRM, end_unheard);
   std::ios::sync_with_stdio(false);
   return {.out = std::cout,
           .err = std::cerr,
@@ -151,7 +162,10 @@ Terminal process_terminal() {
           .err_is_tty = ::isatty(STDERR_FILENO) == 1,
           .style = style_of_output(),
           .read_file = read_text_file,
-          .interrupted = [] { return g_interrupted != 0; }};
+          .interrupted = [] {
+            g_listens = 1;
+            return g_interrupted != 0;
+          }};
 }
 
 }  // namespace orrery::cli

@@ -219,6 +219,23 @@ TEST_F(ProcessTerminal, the_first_signal_interrupts_and_the_second_ends) {
   EXPECT_EQ(struck_by(SIGTERM, 2), 100 + SIGTERM);
 }
 
+// A verb that never asks has nothing to clean up.
+TEST_F(ProcessTerminal, a_verb_that_does_not_listen_is_ended_after_two_seconds) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const auto left = [signal](bool ends) {
+      return in_a_child([=] {
+        for (const int each : kSignals) ::signal(each, SIG_DFL);
+        const Terminal terminal = process_terminal();
+        ::raise(signal);
+        if (ends) ::raise(SIGALRM);
+        return static_cast<int>(::alarm(0));
+      });
+    };
+    EXPECT_EQ(left(false), 2) << signal;
+    EXPECT_EQ(left(true), static_cast<int>(ExitCode::interrupted)) << signal;
+  }
+}
+
 bool is_asleep(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
   std::string pid, name, state;

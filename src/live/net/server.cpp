@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <thread>
 
+#include "live/net/open_files.h"
 #include "live/net/transport.h"
 
 namespace orrery::net {
@@ -151,7 +152,9 @@ Result<std::unique_ptr<Server>> Server::listen(const ServerOptions& options, Han
 }
 
 Result<std::unique_ptr<Server>> Server::listen(const ServerOptions& options, Service service) {
-  auto parts = std::make_unique<ServerParts>(options, std::move(service));
+  ServerOptions fitted = options;
+  fitted.connections_max = connections_that_fit(options.connections_max);
+  auto parts = std::make_unique<ServerParts>(fitted, std::move(service));
   error_code error;
   const auto address = asio::ip::make_address(options.address, error);
   if (error) return cannot_listen(options, error);

@@ -18,8 +18,7 @@
 namespace orrery::s3server {
 namespace {
 
-const std::string kKeyRow = "nkey";
-const std::string kClockRow = "nclock";  // the wall clock, recorded every minute
+const std::string kClockRow = "nclock";  // the wall clock, noted each minute
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
 constexpr TimeMs kPlaceMs = 1000;
@@ -124,7 +123,12 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
                                   options.replace_drives, options.s3,
                                   {.database = options.database,
                                    .alone = !options.keeps_house,
-                                   .accepts_loss = options.accepts_loss});
+                                   .accepts_loss = options.accepts_loss,
+                                   .admits = [&](Metadata& metadata) -> Result<void> {
+                                     if (!options.keeps_house) return {};
+                                     return check_known_keys(metadata, options.keys,
+                                                             options.folder);
+                                   }});
   if (!opened) return std::unexpected(opened.error());
   std::unique_ptr<Runtime> made(new Runtime(options));
   made->opened_ = std::move(*opened);
@@ -168,17 +172,9 @@ Result<void> Runtime::check_key() {
   const auto last = opened_.metadata->get(kKeyRow);
   if (!last) return store_fault(options_.folder, refusal_of(last.error()));
   const std::string& current = options_.keys.current;
-  if (*last && !options_.keys.keys.contains(**last)) {
-    return fail({.code = "store.key",
-                 .place = {options_.folder},
-                 .what = "the store is encrypted with the key " + **last + ", which was not given",
-                 .why = "existing objects could not be read, and new ones would be stored "
-                        "unencrypted",
-                 .fix = "give this key with --key-file or --key-command"});
-  }
   if (auto good = check_master_keys(*store_, options_.folder); !good) return good;
   if (current.empty() || *last == current) return {};
-  const auto done = opened_.metadata->commit({.changes = {{kKeyRow, current}}});
+  const auto done = opened_.metadata->commit({.changes = {{std::string(kKeyRow), current}}});
   if (!done) return store_fault(options_.folder, refusal_of(done.error()));
   return {};
 }

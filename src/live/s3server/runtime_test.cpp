@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "live/drives/file_text.h"
 #include "live/drives/folder_drive.h"
 #include "live/rows/records.h"
 #include "live/rows/rocks_metadata.h"
@@ -185,12 +187,21 @@ TEST_F(RuntimeTest, an_encrypted_store_is_not_opened_without_its_key) {
     ask(*runtime, "PUT", "/pail");
     EXPECT_EQ(ask(*runtime, "PUT", "/pail/k", "in cipher").status, 200);
   }
+  const auto bytes_of_all = [&] {
+    std::map<std::string, std::string> all;
+    for (const auto& at : std::filesystem::recursive_directory_iterator(folder)) {
+      if (at.is_regular_file()) all[at.path()] = *drives::read_file(at.path().string());
+    }
+    return all;
+  };
+  const auto before = bytes_of_all();
   for (const auto& keys : {ring({}), ring({"two"})}) {
     options.keys = keys;
     const auto refused_open = Runtime::open(options);
     ASSERT_FALSE(refused_open);
     EXPECT_EQ(refused_open.error().front().code, "store.key");
     EXPECT_THAT(refused_open.error().front().what, HasSubstr("the key one,"));
+    EXPECT_TRUE(bytes_of_all() == before) << "a refused start changes nothing";
   }
   options.keeps_house = false;
   EXPECT_TRUE(Runtime::open(options)) << "a check needs no key";

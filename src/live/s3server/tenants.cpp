@@ -159,17 +159,37 @@ Answer<TenantsSet> set_tenants(Store& store, const TenantWish& wish) {
   return set;
 }
 
+Result<void> check_known_keys(rows::Metadata& metadata, const KeyRing& keys,
+                              const std::string& folder) {
+  const auto last = metadata.get(kKeyRow);
+  if (!last) return keys_fault(folder, refusal_of(last.error()));
+  if (*last && !keys.keys.contains(**last)) {
+    return fail({.code = "store.key",
+                 .place = {folder},
+                 .what = "the store is enciphered with the key " + **last + ", which was not given",
+                 .why = "what is there could not be read, and what is new would be in the clear",
+                 .fix = "name it with --key-file or --key-command"});
+  }
+  for (const auto& [id, master] : keys.keys) {
+    const auto known = metadata.get(rows::row::key_check(id));
+    if (!known) return keys_fault(folder, refusal_of(known.error()));
+    if (!*known || **known == check_value(master)) continue;
+    return wrong_key(folder, id,
+                     "what is there could not be read with it, and what is put would "
+                     "be lost once the right key is back");
+  }
+  return {};
+}
+
 Result<void> check_master_keys(Store& store, const std::string& folder) {
+  if (auto good = check_known_keys(store.metadata(), store.setting().keys, folder); !good) {
+    return good;
+  }
   Commit commit;
   for (const auto& [id, master] : store.setting().keys.keys) {
     const std::string value = check_value(master);
     const auto known = store.metadata().get(rows::row::key_check(id));
     if (!known) return keys_fault(folder, refusal_of(known.error()));
-    if (*known && **known != value) {
-      return wrong_key(folder, id,
-                       "existing objects could not be read with it, and new objects could not be "
-                       "read once the correct key is used again");
-    }
     if (*known) continue;
     // The store was encrypted by a version of the program that stored no check values.
     const auto trial = try_key(store, id);

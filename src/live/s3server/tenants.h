@@ -55,9 +55,15 @@ struct TenantsSet {
 // Removes the rows of tenants that are no longer named, and writes those of the named ones.
 Answer<TenantsSet> set_tenants(Store& store, const TenantWish& wish);
 
-// Compares the given keys with the check values in the rows or, if a key has none yet, with data
-// encrypted under it. Fails with "store.key" if a key does not match; stores the values of new
-// keys.
+// Returns "store.key" if the key that data was encrypted with last is not in the ring, or if a key
+// of the ring differs from its check value. Only reads.
+Result<void> check_known_keys(rows::Metadata& metadata, const KeyRing& keys,
+                              const std::string& folder);
+// The row with the id of the key that data was encrypted with last.
+inline constexpr std::string_view kKeyRow = "nkey";
+
+// Compares the given keys with the check values in the rows, or, if a key has none yet, with data
+// encrypted under it ("store.key"); stores the values of new keys.
 Result<void> check_master_keys(Store& store, const std::string& folder);
 
 }  // namespace orrery::s3server

@@ -285,6 +285,9 @@ Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
     to.metadata = std::move(*metadata);
     return {};
   }
+  if (wish.admits) {
+    if (auto good = wish.admits(**metadata); !good) return good;
+  }
   metadata->reset();
   if (is_rocks && !to.reserve->has_room()) return no_space(to);
   if (auto good = checked(); !good) return good;
