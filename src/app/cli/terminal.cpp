@@ -31,8 +31,8 @@ constexpr std::array<int, 4> kEndings = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 // Time after which a verb that ignores the request is ended.
 constexpr unsigned kPatience_s = 20;
 
-// Set once the verb has asked whether it is interrupted. One that never asks only computes, and has
-// nothing to clean up: it is ended sooner, after Ctrl-C too.
+// Set once the verb has asked whether it is interrupted. A verb that never asks only computes and
+// has nothing to clean up: it is ended sooner, after Ctrl-C too.
 volatile std::sig_atomic_t g_listens = 0;
 constexpr unsigned kUnheard_s = 2;
 
@@ -47,8 +47,9 @@ void on_interrupt(int signal) {
 // The exit code is that of an interrupted verb, whichever signal came.
 void end_unheard(int) { ::_exit(static_cast<int>(ExitCode::interrupted)); }
 
-// One that the parent ignores (nohup) stays ignored. The second of its kind ends the process, but
-// for SIGPIPE, which comes with every line that nobody reads.
+// Installs the handler for a signal. A signal that the parent ignores (nohup) stays ignored. A
+// second signal of the same kind ends the process, except SIGPIPE, which comes with every line
+// written to a closed pipe.
 void listen_to(int signal) {
   struct sigaction before = {};
   if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;

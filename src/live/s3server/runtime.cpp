@@ -18,7 +18,7 @@
 namespace orrery::s3server {
 namespace {
 
-const std::string kClockRow = "nclock";  // the wall clock, noted each minute
+const std::string kClockRow = "nclock";  // the wall clock, recorded every minute
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
 constexpr TimeMs kPlaceMs = 1000;

@@ -74,11 +74,11 @@ struct OpenedFolder {
 };
 
 struct FolderWish {
-  std::string database = {};  // of a new store; one that is there has its own
-  bool alone = false;         // no gateway may run on it meanwhile
-  bool looks = false;         // writes nothing, not a byte
-  bool accepts_loss = false;  // opens metadata that are behind too, and says so in the notes
-  // Judges the metadata while they can only be read: what it refuses leaves everything as it was.
+  std::string database = {};  // for a new store; an existing store has its own
+  bool alone = false;         // no gateway may run on it at the same time
+  bool looks = false;         // writes nothing at all
+  bool accepts_loss = false;  // also opens metadata that lost commits, and says so in the notes
+  // Checks the metadata while it is open for reading only: if it refuses, nothing has been changed.
   std::function<Result<void>(rows::Metadata&)> admits = nullptr;
 };
 
