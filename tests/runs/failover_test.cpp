@@ -68,8 +68,8 @@ TEST(Failover, requests_that_leave_a_dark_site_arrive_at_the_other) {
   d.sites.front().outage = hours(3);
   const Simulated s(d, {.horizon = days(60)});
   const Replication& r = s.done.front();
-  ASSERT_GT(r.stories[0].blackouts, 1u);
-  EXPECT_EQ(r.services[0].given_up, r.stories[0].blackouts);
+  ASSERT_GT(r.stories.front().blackouts, 1u);
+  EXPECT_EQ(r.services[0].given_up, r.stories.front().blackouts);
   EXPECT_EQ(r.services[1].given_up, 0u);
   EXPECT_GT(moved_in(s, 0, &processes::ZoneTraffic::away), 1000);
   EXPECT_NEAR(moved_in(s, 0, &processes::ZoneTraffic::away),
@@ -108,7 +108,7 @@ TEST(Failover, users_have_no_service_until_the_outage_is_detected) {
     return sum;
   };
   const Simulated half(d, {.horizon = days(60)});
-  const double blackouts = static_cast<double>(half.done.front().stories[0].blackouts);
+  const double blackouts = static_cast<double>(half.done.front().stories.front().blackouts);
   ASSERT_GT(blackouts, 1);
   // The only others are those of the first start, before any replica was up.
   EXPECT_NEAR(unserved(half), blackouts * 30, 1 + 0.01 * blackouts);

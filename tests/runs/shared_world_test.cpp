@@ -279,11 +279,11 @@ class SilentThenFound final : public sim::EventHandler {
       world_.faults().corrupt(world::kFirstFleet, world::host_at(shares.front().node));
     } else if (kernel.now() == sim::SimTime::from(hours(4))) {
       world_.faults().strike(
-          0, world::host_at(shares.back().node),
+          world::kFirstFleet, world::host_at(shares.back().node),
           {.name = "crash", .scope = failure::FaultScope::process, .keeps_disk = true}, 0);
     } else {
       world_.faults().strike(
-          0, world::host_at(shares.front().node),
+          world::kFirstFleet, world::host_at(shares.front().node),
           {.name = "found", .scope = failure::FaultScope::host, .keeps_disk = true}, 0);
     }
   }
