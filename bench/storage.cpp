@@ -18,12 +18,10 @@ name: storage day
 site: { region: gcp-us-east4, cooling: direct-to-chip-1p }
 fleet: [ { name: train, node: dgx-h100, count: 1024 } ]
 fabric:
-  compute: { topology: fat-tree, switch: sn5600, protocol: roce, routing: adaptive,
-            port_rate: 400 Gb/s }
+  compute: { topology: fat-tree, switch: sn5600, protocol: roce, routing: adaptive, port_rate: 400 Gb/s }
   storage: { topology: fat-tree, switch: sn5600, protocol: ethernet, port_rate: 100 Gb/s }
 storage:
-  - { tier: hot, kind: parallel-fs, read: 2 TB/s, write: 1 TB/s, capacity: 100 PB,
-     metadata: { servers: 16 } }
+  - { tier: hot, kind: parallel-fs, read: 2 TB/s, write: 1 TB/s, capacity: 100 PB, metadata: { servers: 16 } }
   - { tier: cold, kind: object, read: 200 GB/s, write: 200 GB/s, capacity: 500 PB }
 workloads:
   - train:
@@ -33,8 +31,7 @@ workloads:
       batch: 1024
       layout: { tp: 8, pp: 16, vp: 7, dp: 64, mbs: 1, recompute: selective }
       dataset: { tier: hot, size: 60 TB }
-      checkpoint: { every: 1 h, mode: async, to: [node-nvme, hot, cold], keep: { hot: 3,
-                                                                                cold: 24 } }
+      checkpoint: { every: 1 h, mode: async, to: [node-nvme, hot, cold], keep: { hot: 3, cold: 24 } }
 )";
 
 Result<double> storage_day() {

@@ -1,6 +1,6 @@
 // Every page: its address, and a selector that matches once the page is complete.
 export const kPages = {
-  design: { query: '', ready: '.cm-content' },
+  design: { query: '', ready: '.cm-content, .file summary' },
   fabric: { query: '?page=fabric', ready: 'canvas' },
   hall: { query: '?page=hall', ready: '.facts' },
   training: { query: '?page=training', ready: '[aria-label="Layout search"]' },

@@ -11,3 +11,4 @@ export const kChromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 export const kDist = path.join(web, 'dist');
 export const kGolden = path.join(web, 'tests', 'golden');
 export const kSample = path.join(web, '..', 'examples', 'superpod-h100-4su.yaml');
+export const kImages = path.join(web, '..', 'docs', 'images');

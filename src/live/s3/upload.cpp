@@ -112,7 +112,7 @@ Diagnostic to_diagnostic(const Error& e) {
   const std::string answer = e.status > 0 ? fmt::format("answered {}", e.status) : "gave no answer";
   return {.code = e.fault == Fault::corrupt ? "s3.corrupt" : "s3.failed",
           .place = {.file = e.operation},
-          .what = fmt::format("the store {} (after {} attempt{})", answer, e.attempts,
+          .what = fmt::format("the store {} after {} attempt{}", answer, e.attempts,
                               e.attempts == 1 ? "" : "s"),
           .why = why,
           .fix = fix_of(e)};

@@ -86,8 +86,7 @@ TEST_F(MultipartCalls, every_document_of_an_upload_is_complete) {
            .target = "/pail/a%20b?uploadId=" + id,
            .body = "<CompleteMultipartUpload><Part><PartNumber>5</PartNumber><ETag>"
                    "9dd4e461268c8034f5c8564e155c67a6</ETag></Part></CompleteMultipartUpload>"});
-  // Computed separately: the MD5 of the 16 bytes of the part's MD5, and the CRC32 of the four bytes
-  // of its CRC32.
+  // The MD5 of the part's MD5 (16 bytes) and the CRC32 of its CRC32 (four bytes).
   const std::string etag = "&quot;" + to_hex(s3::md5(s3::md5("x"))) + "-1&quot;";
   s3::Summer summer(s3::SumKind::crc32);
   summer.add("\x8c\xdc\x16\x83");

@@ -27,7 +27,7 @@ inline std::unexpected<Refused> refused(std::string code, std::string message = 
   return std::unexpected(Refused{std::move(code), std::move(message), {}});
 }
 
-// Returns what a client is told about a fault of a drive or of the metadata.
+// Returns the answer that a client gets for a fault of a drive or of the metadata.
 Refused refusal_of(const drives::Fault& fault);
 inline std::unexpected<Refused> refused(const drives::Fault& fault) {
   return std::unexpected(refusal_of(fault));
