@@ -7,7 +7,6 @@
 
 #include "core/base/probability.h"
 #include "model/figures/assumptions.h"
-#include "model/jobs/serving_query.h"
 
 namespace orrery::review {
 namespace {

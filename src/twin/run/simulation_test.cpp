@@ -345,7 +345,8 @@ TEST(Simulation, gpu_seconds_exclude_fleets_of_cores) {
   const GpuTime all = std::accumulate(r.gpu_time.begin(), r.gpu_time.end(), GpuTime{0});
   EXPECT_TRUE(all == GpuTime{16} * 3600 * 1'000'000'000);
   ASSERT_EQ(r.fleet_time.size(), 2U);
-  const GpuTime cores = std::accumulate(r.fleet_time[1].begin(), r.fleet_time[1].end(), GpuTime{0});
+  const auto& times = r.fleet_time[design::FleetIndex(1)];
+  const GpuTime cores = std::accumulate(times.begin(), times.end(), GpuTime{0});
   EXPECT_TRUE(cores == GpuTime{3} * 3600 * 1'000'000'000);
   EXPECT_EQ(s.simulation.run_of(s.done).accelerators, 16);
   EXPECT_EQ(r.sites.size(), 2U);

@@ -192,7 +192,7 @@ TEST(StorageRunReads, a_ring_ends_with_its_last_message) {
 TEST(StorageRunReads, a_ring_without_bytes_has_no_slowdown) {
   SharedWires wires;
   wires.day.d->fabric.storage.converged = false;
-  wires.day.m.networks[world::kFirstSite].compute.port_rate = BytesPerSecond(0);
+  wires.day.m.networks[design::SiteIndex(0)].compute.port_rate = BytesPerSecond(0);
   const JobStorage got = wires.ring_with({.server = seconds(7.6)});
   EXPECT_EQ(got.all_reduce, 1);
   EXPECT_EQ(got.ring_alone, 1);
@@ -201,7 +201,7 @@ TEST(StorageRunReads, a_ring_without_bytes_has_no_slowdown) {
 TEST(StorageRunReads, separate_wires_protect_rings_from_bursts) {
   SharedWires wires;
   wires.day.d->fabric.storage.converged = false;
-  wires.day.m.networks[world::kFirstSite].storage.port_rate = gbytes_per_s(50);
+  wires.day.m.networks[design::SiteIndex(0)].storage.port_rate = gbytes_per_s(50);
   const JobStorage got = wires.ring_with({.server = seconds(7.6)});
   EXPECT_FALSE(got.is_converged);
   EXPECT_NEAR(got.ring_alone, 1, 1e-6);

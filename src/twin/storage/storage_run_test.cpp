@@ -251,7 +251,7 @@ TEST(StorageRun, an_unknown_rate_does_not_limit) {
   day.set_rates(1, 0, 0);
   EXPECT_NEAR(day.run().jobs[0].saves->safe.base(), 1.5 + 1.2 + 2, kNear) << "the wires";
   EXPECT_EQ(day.run().tiers[0].write_share, 0);
-  day.m.networks[world::kFirstSite].storage.port_rate = BytesPerSecond(0);
+  day.m.networks[design::SiteIndex(0)].storage.port_rate = BytesPerSecond(0);
   EXPECT_NEAR(day.run().jobs[0].saves->safe.base(), 1.5 + 0.3 + 2, kNear) << "two streams of 20";
 }
 

@@ -57,7 +57,7 @@ TEST(WorldSpec, a_fleet_is_counted_as_designed) {
   EXPECT_EQ(f.part.racks_per_pdu, 5);
   EXPECT_EQ(f.part.pdu_rating, kilowatts(77));
   EXPECT_NEAR(f.part.rack_limit.base(), 44e3, 1e-6);
-  EXPECT_EQ(f.part.site, 0u);
+  EXPECT_EQ(f.part.site, design::SiteIndex(0));
   EXPECT_EQ(f.part.storm.reach, 0);
   EXPECT_EQ(f.part.storm.left, 1);
   EXPECT_EQ(f.part.taken_back.name, "spot host taken back");
@@ -114,7 +114,7 @@ TEST(WorldSpec, a_fleet_belongs_to_the_site_it_names) {
                          other.name = "second";
                          d.sites.push_back(other);
                        });
-  EXPECT_EQ(f.part.site, 1u);
+  EXPECT_EQ(f.part.site, design::SiteIndex(1));
 }
 
 }  // namespace
