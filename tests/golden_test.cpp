@@ -6,7 +6,7 @@
 //
 //   # A misspelt verb.
 //   $ orrery plna x.yaml 2>&1
-//   orrery: there is no verb 'plna' here
+//   orrery: unknown command 'plna'
 //   [exit 2]
 //
 // Commands run by sh in the root of the repository, with the built orrery first in the PATH.
