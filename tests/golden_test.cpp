@@ -6,7 +6,7 @@
 //
 //   # A misspelt command.
 //   $ orrery plna x.yaml 2>&1
-//   orrery: there is no verb 'plna' here
+//   orrery: unknown command 'plna'
 //   [exit 2]
 //
 // sh runs the commands in the root of the repository, with the built orrery first in PATH.

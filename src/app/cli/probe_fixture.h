@@ -35,7 +35,7 @@ class ProbeVerb : public testing::Test {
   void expect_good_value(std::vector<std::string> more) const {
     more.insert(more.end(), {"--only", "nosuch"});
     const VerbAnswer a = storage(more);
-    EXPECT_THAT(a.err, HasSubstr("\"nosuch\" is no part of the probe")) << more.front();
+    EXPECT_THAT(a.err, HasSubstr("\"nosuch\" is not a part of the probe")) << more.front();
     EXPECT_EQ(std::ranges::count(a.err, '['), 1) << a.err;
   }
 

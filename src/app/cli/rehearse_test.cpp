@@ -23,7 +23,7 @@ TEST(Rehearse, fenced_nodes_may_fall_silent) {
   std::vector<std::string> fenced = words;
   fenced.push_back("--fence");
   EXPECT_THAT(rehearse(fenced).out,
-              AllOf(HasSubstr(" does not answer\n"), HasSubstr(" is surely off\n")));
+              AllOf(HasSubstr(" does not answer\n"), HasSubstr(" is confirmed off\n")));
   EXPECT_THAT(rehearse(words).out, Not(HasSubstr("does not answer")));
 }
 

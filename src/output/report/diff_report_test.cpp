@@ -46,8 +46,10 @@ compare::DesignDiff example_diff() {
 // An increase has a plus sign, a decrease its minus sign, and a share is in percentage points.
 TEST(DiffReport, an_effect_has_its_sign) {
   const std::string text = to_text(document_of(example_diff()));
-  EXPECT_THAT(text, HasSubstr("  fleet           +2 MUSD             +3.1                -0.25\n"));
-  EXPECT_THAT(text, HasSubstr("  site            -3 MUSD               -2                 +0.5\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  fleet          +2 MUSD             +3.1                    -0.25\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  site           -3 MUSD               -2                     +0.5\n"));
 }
 
 TEST(DiffReport, json_has_every_field) {

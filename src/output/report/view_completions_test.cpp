@@ -84,10 +84,10 @@ TEST(ViewCompletions, every_offered_value_can_be_read) {
 TEST(ViewCompletions, completions_offer_workloads_defaults_and_links) {
   const std::string text = completions_json(machine::known().catalog());
   for (const char* detail :
-       {R"({"value":"train","detail":"a model from scratch or on"})",
+       {R"({"value":"train","detail":"training of a model, from scratch or continued"})",
         R"({"value":"serve","detail":"a model that answers requests"})",
-        R"({"value":"jobs","detail":"what a group sends to the queue"})",
-        R"({"value":"batch","detail":"work that must end in time"})",
+        R"({"value":"jobs","detail":"jobs that a group sends to the queue"})",
+        R"({"value":"batch","detail":"batch work with a deadline"})",
         R"({"value":"false","detail":"the default"},)", R"({"value":"true","detail":""},)"}) {
     std::string spaced(detail);
     EXPECT_THAT(text,
