@@ -1,4 +1,4 @@
-// Nodes with what the file says laid over the catalog, lookups by name, and residency.
+// Nodes with the file's fields applied to the catalog, lookups by name, and residency.
 #include "model/design/design.h"
 
 #include <gtest/gtest.h>

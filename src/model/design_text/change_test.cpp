@@ -7,7 +7,7 @@
 namespace orrery::design_text {
 namespace {
 
-// An amount of a fix has two digits, is never below what is needed, and not far above it.
+// An amount in a fix has two digits, is never below what is needed, and not far above it.
 TEST(Change, amounts_are_rounded_up) {
   for (const double wanted : {1.04e6, 1.049e6, 1.05e6, 1.051e6, 9.94e6, 9.96e6, 3.33e9, 12.4e3}) {
     const auto read = parse_quantity<Watts>(rounded_up(wanted, DimensionOf<Watts>::value));

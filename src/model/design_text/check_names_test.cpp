@@ -51,7 +51,7 @@ TEST(CheckNames, every_repeated_name_is_reported) {
   const std::string again = "design.duplicate-name at p";
   EXPECT_THAT(scheduled("partitions: [{ name: p }, { name: p }, { name: q }, { name: p }]"),
               ElementsAre(again, again));
-  // Names that are missing are missing, and no two alike.
+  // Missing names are reported as missing, not as equal.
   const Lines nameless = scheduled("partitions: [{ nodes: 1 }, { nodes: 1 }]");
   ASSERT_EQ(nameless.size(), 2U);
   for (const std::string& line : nameless) {
@@ -195,7 +195,7 @@ TEST(CheckNames, partitions_take_what_earlier_ones_leave) {
   EXPECT_THAT(scheduled("partitions: [{ name: p, fleet: little, nodes: 3 }, { name: q, nodes: 6 }, "
                         "{ name: r, fleet: little, nodes: 2 }, { name: s, nodes: 2 }]"),
               ElementsAre(wants(2)));
-  // Without a fleet it is Slurm's first.
+  // A partition without a fleet belongs to Slurm's first one.
   EXPECT_THAT(scheduled("kind: both, partitions: [{ name: p, nodes: 5 }]",
                         ", partition: kubernetes } \n  - { name: mid, node: dgx-h100, count: 5"),
               IsEmpty());
@@ -238,7 +238,7 @@ Lines work_said_of(const std::string& workload, const std::string& more = kLimit
   return said_of(north_and_south(more + "workloads:\n  - " + workload + "\n"));
 }
 
-// Jobs and batches end; what does not is not cut.
+// Jobs and batches end; work that does not end is not cut.
 TEST(CheckNames, time_limit_needs_work_that_ends) {
   const std::string cut = "design.qos at slow";
   EXPECT_THAT(work_said_of("batch: { core_hours: 9, dataset: { size: 1 TB }, qos: slow }"),
@@ -326,7 +326,7 @@ TEST(CheckNames, jobs_on_slices_refuse_sizes_weights_and_traces) {
   EXPECT_THAT(jobs("sizes: [2], weights: [1]"), ElementsAre(slices("[2"), slices("[1")));
   EXPECT_THAT(jobs("trace: x.csv"), ElementsAre(slices("x.csv")));
   EXPECT_THAT(jobs("fleet: nowhere-at-all"), ElementsAre("design.unknown-name at nowhere-at-all"));
-  // A fleet of its own decides what its slices are.
+  // The fleet's own accelerator decides which slices it has.
   EXPECT_THAT(
       said_of(north_and_south("workloads:\n  - jobs: { rate: 1 /h, mean_duration: 1 h, fleet: "
                               "cut, mig: { 1g.18gb: 1 } }\n",
@@ -355,7 +355,7 @@ std::string traced_service(const std::string& fields) {
          fields + " } }\n";
 }
 
-// "IN OUT" as they were read, or what was said.
+// "IN OUT" as the lengths were read, or the complaint.
 std::string trace_lengths(const std::string& rows, const std::string& fields = "") {
   const auto d = read_design(traced_service(fields), design::catalog(),
                              {.read_file = [&](std::string_view) -> Result<std::string> {

@@ -47,7 +47,7 @@ std::string by_oracle(const std::string& text, const Change& edit) {
   return YAML::Dump(root);
 }
 
-// Quoting is the writer's choice; what is said is not.
+// How values are quoted is up to the writer; what they say is not.
 YamlNode unquoted(YamlNode n) {
   n.quoted = false;
   for (YamlNode& item : n.items) item = unquoted(item);
@@ -81,7 +81,7 @@ void walk(const YamlNode& at, const std::string& path,
   }
 }
 
-// Values that templates give to keys of one name: all of them fit such a key somewhere.
+// Values that templates give to keys of one name: each of them fits such a key somewhere.
 std::map<std::string, std::set<std::string>> known_values() {
   std::map<std::string, std::set<std::string>> all;
   for (const Template& t : templates()) {
@@ -106,7 +106,8 @@ class EveryTemplate : public testing::TestWithParam<std::string> {
  protected:
   std::string text = std::string(find_template(GetParam())->text);
   YamlNode root = tree_of(text);
-  // Every third value, from another one in each template: together they meet every kind of place.
+  // Every third value, starting from another one in each template: together they cover every kind
+  // of place.
   std::map<std::string, const YamlNode*> nodes = [this] {
     std::map<std::string, const YamlNode*> all;
     walk(root, "", all);
@@ -150,7 +151,7 @@ TEST_P(EveryTemplate, a_value_changes_and_nothing_else_does) {
 TEST_P(EveryTemplate, a_value_taken_away_leaves_the_rest) {
   for (const auto& [path, node] : nodes) {
     const auto r = edit_text(text, {path, ""}, design::catalog());
-    if (!r) continue;  // a section emptied so far that no design is left, in canonical form
+    if (!r) continue;  // the section is empty and no design is left, in canonical form
     const std::string oracle = by_oracle(text, {path, ""});
     if (r->rewritten) {
       EXPECT_EQ(r->text, write_design(read_design(oracle, design::catalog()).value())) << path;

@@ -12,7 +12,7 @@
 namespace orrery::design_text {
 namespace {
 
-// The text after an edit that keeps it; else what was said.
+// The text after an edit that keeps it; otherwise the fault.
 std::string text_after(std::string_view text, const std::string& path, const std::string& value) {
   const auto edited = edit_text(text, {path, value}, design::catalog(), {.file = "f.yaml"});
   if (edited) return (edited->rewritten ? "rewritten: " : "") + edited->text;

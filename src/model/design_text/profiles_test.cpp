@@ -49,11 +49,12 @@ TEST(Profiles, given_fields_override_the_profile) {
   EXPECT_FALSE(t.encrypted);
   EXPECT_EQ(t.device, "hdd-cmr24");
   EXPECT_EQ(t.protection->data, 8);
-  // 100 Gb/s in other words is no difference.
-  EXPECT_EQ(profile_text(t, design::catalog()), "archive, but for device, protection, encrypted");
+  // 100 Gb/s written differently is no difference.
+  EXPECT_EQ(profile_text(t, design::catalog()),
+            "archive, except for device, protection, encrypted");
 }
 
-// A default that is written stays written: without it the profile would come back.
+// A default that is written stays written: otherwise the profile's value would return.
 TEST(Profiles, profiles_survive_writing_and_reading) {
   for (const char* entry : {"{ profile: archive, encrypted: false, versioned: false }",
                             "{ profile: live-training, policy: lru, metadata: {}, name: mine }",
@@ -68,7 +69,7 @@ TEST(Profiles, profiles_survive_writing_and_reading) {
   }
 }
 
-// An edit of a field that the profile sets goes into the entry, beside the profile.
+// An edit of a field that the profile sets goes into the entry; the profile stays.
 TEST(Profiles, edit_overrides_the_profile) {
   const auto edited = edit_text(text_with("{ profile: archive }"),
                                 {"storage[0].devices_per_server", "36"}, design::catalog());
@@ -87,7 +88,7 @@ TEST(Profiles, unknown_profile_is_refused_with_a_suggestion) {
   EXPECT_NE(to_text(read.error()).find("archive"), std::string::npos);
 }
 
-// A profile that would take an entry's name or place is not obeyed in that.
+// A profile that sets an entry's name or place is ignored in that.
 TEST(Profiles, profile_leaves_name_and_place_to_the_entry) {
   catalog::Catalog c;
   c.storage_profiles = {

@@ -77,7 +77,7 @@ TEST(ReadDesign, knows_the_place_of_every_value) {
   EXPECT_EQ(design::place_of(*d, "fleet[0].count"), (Place{"sample.yaml", 5, 43}));
   EXPECT_EQ(design::place_of(*d, "site.power"), (Place{"sample.yaml", 3, 43}));
   EXPECT_EQ(design::place_of(*d, "workloads[1].serve.objective.ttft_p99").line, 16);
-  // A default has the place of what is around it.
+  // A default has the place of the section around it.
   EXPECT_EQ(design::place_of(*d, "fleet[0].spares"), design::place_of(*d, "fleet[0]"));
   EXPECT_EQ(design::place_of(*d, "fabric.management.switch"), design::place_of(*d, "fabric"));
   EXPECT_TRUE(d->places.given("fleet[0].count"));
@@ -324,8 +324,7 @@ TEST(ReadDesign, refuses_impossible_weibull_shapes) {
   }
 }
 
-// One line of a fleet or a tier with a figure that no building has, and the codes it is refused
-// with.
+// A line of a fleet or a tier with an impossible figure, and the codes that refuse it.
 std::string fault_with(std::string_view custom, std::string_view tier) {
   const std::string text =
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, "
@@ -351,7 +350,7 @@ TEST(ReadDesign, refuses_impossible_figures) {
   EXPECT_EQ(fault_with("sockets: 2", "usable: 0.01"), "");
 }
 
-// A trace is opened, checked and used; what it lacks is said and not made up.
+// A trace is opened, checked and used; what it lacks is reported, not invented.
 TEST(ReadDesign, reads_the_lengths_of_a_trace) {
   const std::string text =
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n"

@@ -15,20 +15,20 @@ One YAML file describes one AI data centre. `orrery init --template NAME` writes
 `orrery init --schema` prints a JSON Schema for your editor. This page is made from the table that
 the reader itself uses.
 
-- A quantity carries its unit: `44 kW`, `2 PB`, `400 Gb/s`, `0.08 USD/kWh`, `150 USD/kW/month`. A bare
-  number where a unit belongs is an error. `B` is a byte and `b` a bit; `k M G T P` are decimal,
+- A quantity carries its unit: `44 kW`, `2 PB`, `400 Gb/s`, `0.08 USD/kWh`, `150 USD/kW/month`. A
+  bare number where a unit belongs is an error. `B` is a byte and `b` a bit; `k M G T P` are decimal,
   `Ki Mi Gi Ti Pi` binary. `y` is 365 days and `month` a twelfth of it.
 - A plain number may end in `K`, `M`, `B` or `T`: `tokens: 2T`. A share is `0.9` or `90 %`.
 - Ids name rows of the catalog (`orrery catalog`); names refer to other entries of the file.
 - A field that is left out has the default shown. "Left out" describes values that are computed or
   taken from the catalog.
 - Every accepted field changes a result. "moves" names a figure of `orrery plan` and its direction
-  when the value grows or becomes true; a figure of `orrery simulate` ("of a run") if the review does
-  not have it; a rule whose finding appears or disappears; or an emitted file that changes. A test
-  proves this for every field except those in tests/rich/unproven.txt. A field that cannot act yet is
-  refused, with the reason in that column.
-- A file is at most 1 MiB, nests at most 32 levels and holds at most 50,000 values. Anchors and aliases
-  work; merge keys (`<<`), tags and several documents do not.
+  when the value grows or becomes true; a figure of `orrery simulate` ("of a run") if the review
+  does not have it; a rule whose finding appears or disappears; or an emitted file that changes. A
+  test proves this for every field except those in tests/rich/unproven.txt. A field that cannot act
+  yet is refused, with the reason in that column.
+- A file is at most 1 MiB, nests at most 32 levels and holds at most 50,000 values. Anchors and
+  aliases work; merge keys (`<<`), tags and several documents do not.
 - All faults are reported at once, with line, column, reason and fix; the exit code is then 2.
 )";
 

@@ -33,7 +33,7 @@ inline Lines said_of(std::string_view text, const catalog::ReadFile& files = {})
   return lines;
 }
 
-// What reading one site with a fleet of eight nodes reports.
+// The faults reported for one site with a fleet of eight nodes.
 inline Lines plain_text_said(const std::string& more, const std::string& site = "region: usa",
                              const catalog::ReadFile& files = {}) {
   return said_of("orrery: 1\nname: t\nsite: { " + site +

@@ -18,7 +18,7 @@
 namespace orrery::design_text {
 namespace {
 
-// Every reference leads to a definition, every section is closed, every key of the table is there.
+// Every reference leads to a definition, every section is closed, every key of the table exists.
 TEST(Schema, schema_follows_the_table) {
   const auto schema = nlohmann::json::parse(design_schema(design::catalog()));
   EXPECT_EQ(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
@@ -75,7 +75,7 @@ TEST(Schema, every_section_is_there_once_and_documented) {
         ASSERT_TRUE(one) << section.name << '.' << f.key;
         EXPECT_EQ(one->dimension, f.dimension) << section.name << '.' << f.key;
       }
-      // Every optional says what holds without it.
+      // Every optional documents what holds without it.
       if (f.is_optional) {
         EXPECT_FALSE(f.field.absent.empty()) << section.name << '.' << f.key;
       }

@@ -28,7 +28,7 @@ std::string_view name_of(const design::SchedulerPartition&) { return "partition"
 std::string_view name_of(const design::Qos&) { return "QOS"; }
 std::string_view name_of(const design::Reservation&) { return "reservation"; }
 std::string_view name_of(const design::Recovery&) { return "recovery"; }
-std::string_view name_of(const design::PlainNetwork&) { return "non-transformer network"; }
+std::string_view name_of(const design::PlainNetwork&) { return "plain network"; }
 std::string_view name_of(const design::Layout&) { return "layout"; }
 std::string_view name_of(const design::Dataset&) { return "dataset"; }
 std::string_view name_of(const design::Checkpoint&) { return "checkpoint"; }

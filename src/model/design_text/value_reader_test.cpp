@@ -13,7 +13,7 @@ YamlNode scalar(std::string text) {
   return {.kind = YamlNode::Kind::scalar, .text = std::move(text)};
 }
 
-// "" where the value is taken, else the code of the complaint.
+// "" if the value is accepted, else the code of the complaint.
 template <class Read>
 std::string code_of(Read read) {
   Diagnostics faults;
@@ -79,7 +79,7 @@ YamlNode given(std::string text) {
   return {.kind = YamlNode::Kind::scalar, .mark = {7, 9}, .text = std::move(text)};
 }
 
-// What the reader complains of, as one line; "good" where nothing.
+// What the reader complains of, as one line; "good" if nothing.
 template <class Read>
 std::string code_said(Read read) {
   Diagnostics faults;
@@ -138,7 +138,7 @@ TEST(ValueReader, degrees_carry_a_unit) {
   EXPECT_EQ(read("80 F"), "design.unit-unknown");
 }
 
-// The least and the most of each kind, and a little beyond either.
+// The smallest and the largest value of each kind, and values slightly outside.
 TEST(ValueReader, impossible_figures_are_refused_by_dimension) {
   struct Row {
     Dimension dimension;
@@ -234,7 +234,7 @@ TEST(ValueReader, parts_are_those_of_the_catalog) {
   EXPECT_EQ(part("anything", design::Part::none), "good");
 }
 
-// A hundred faults are enough; what comes then is not said.
+// A hundred faults are enough; later ones are not reported.
 TEST(ValueReader, the_hundredth_fault_is_the_last) {
   Diagnostics faults;
   const std::string file = "f";

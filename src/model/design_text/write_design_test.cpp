@@ -1,4 +1,4 @@
-// Writing: every template reads back as it was, and the digest is of what a design says.
+// Writing: every template reads back unchanged, and the digest depends only on what a design says.
 #include "model/design_text/write_design.h"
 
 #include <gtest/gtest.h>

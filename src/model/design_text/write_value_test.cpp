@@ -7,7 +7,7 @@
 namespace orrery::design_text {
 namespace {
 
-// The unit that a field likes, where it says the value in about as many digits.
+// A field's own unit is used if it needs about as few digits as any.
 TEST(WriteValue, values_are_written_in_the_unit_of_their_field) {
   const design::Field rate{.doc = "", .unit = "Gb/s"};
   EXPECT_EQ(quantity_text(5e10, DimensionOf<BytesPerSecond>::value, rate), "400 Gb/s");

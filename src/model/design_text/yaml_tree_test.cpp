@@ -1,4 +1,4 @@
-// YAML as it is read: the tree with its places, what is refused, and each limit on both sides.
+// Reading YAML: the tree with its places, what is refused, and each limit on both sides.
 #include "model/design_text/yaml_tree.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@ namespace {
 
 using testing::StartsWith;
 
-// The tree as one line, each value with its place; or what was said.
+// The tree as one line, each value with its place; or the fault.
 std::string shown(const YamlNode& n) {
   const std::string at = '@' + std::to_string(n.mark.line) + ':' + std::to_string(n.mark.column);
   switch (n.kind) {
@@ -115,7 +115,7 @@ TEST(YamlTree, nesting_is_at_most_32_deep) {
   stairs.clear();
   for (std::size_t i = 0; i < 31; ++i) stairs += std::string(i, ' ') + "a:\n";
   EXPECT_THAT(read_tree(stairs + std::string(31, ' ') + "1\n"), StartsWith("{a@1:1: {a@2:2: "));
-  // Brackets in texts and comments are none, nor are those that were closed.
+  // Brackets in texts and comments do not count, nor do closed ones.
   const std::string open(40, '[');
   EXPECT_EQ(read_tree("a: '" + open + "'\n"), "{a@1:1: \"" + open + "\"@1:4}@1:1");
   EXPECT_EQ(read_tree("a: \"\\\"" + open + "\"\n"), "{a@1:1: \"\"" + open + "\"@1:4}@1:1");
@@ -128,7 +128,7 @@ TEST(YamlTree, nesting_is_at_most_32_deep) {
       << "a quote inside a word begins no text";
 }
 
-// Of 50,000 values the file is one and its list another.
+// The file is one of the 50,000 values, and its list another.
 TEST(YamlTree, values_and_bytes_are_counted) {
   const auto list = [](int values) {
     std::string text = "a: [0";

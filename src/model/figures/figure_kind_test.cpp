@@ -19,7 +19,7 @@ TEST(FigureKinds, every_row_has_an_id_a_label_and_a_sentence) {
   std::set<std::string_view> words;
   for (const FigureKind& k : kFigureKinds) {
     EXPECT_EQ(&kind_of(k.id), &k) << k.word;
-    EXPECT_TRUE(words.insert(k.word).second) << k.word << " stands twice";
+    EXPECT_TRUE(words.insert(k.word).second) << k.word << " is there twice";
     EXPECT_EQ(k.word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), k.word.npos);
     EXPECT_FALSE(k.label.empty()) << k.word;
     EXPECT_THAT(std::string(k.definition), EndsWith(".")) << k.word;
@@ -27,7 +27,7 @@ TEST(FigureKinds, every_row_has_an_id_a_label_and_a_sentence) {
   }
 }
 
-// What a section has several of is told apart by what it is of, in the id and in the label.
+// Figures of one kind in one section differ by their subject, in the id and in the label.
 TEST(FigureKinds, several_of_one_kind_have_ids_and_labels_of_their_own) {
   const Figure a{.kind = FigureId::rack_power, .of = "train", .estimate = {}};
   const Figure b{.kind = FigureId::rack_power, .of = "cpu hosts", .estimate = {}};

@@ -1,4 +1,4 @@
-// Goals held against figures: which figure answers a word, how one of several is picked, and what
+// Goals compared with figures: which figure answers a word, how one of several is picked, and what
 // is met.
 #include "model/figures/goals.h"
 
@@ -32,7 +32,7 @@ TEST(goals, compare_at_the_bound_as_they_are_written) {
   EXPECT_FALSE(judged("goodput < 0.9", s).met);
   EXPECT_FALSE(judged("goodput >= 0.91", s).met);
   EXPECT_TRUE(judged("goodput < 0.91", s).met);
-  // Likely is what the whole interval meets, from its worse end.
+  // A goal is likely if the worse end of the interval meets it.
   EXPECT_TRUE(judged("goodput >= 0.85", s).likely);
   EXPECT_FALSE(judged("goodput >= 0.86", s).likely);
   EXPECT_TRUE(judged("goodput <= 0.95", s).likely);
@@ -60,7 +60,7 @@ TEST(goals, of_money_are_a_year_and_an_hour) {
   EXPECT_FALSE(judged("cost_per_gpu_hour <= 2.49 USD/h", hour).met);
 }
 
-// The peak that a run saw answers another question than the draw that a contract must cover.
+// The highest draw of a run answers another question than the draw that a contract must cover.
 TEST(goals, of_power_are_not_answered_by_what_a_run_saw) {
   const GoalOutcome seen =
       judged("power <= 80 kW", {section_of(FigureId::draw_peak, 5e4, 5e4, 5e4)});
@@ -85,7 +85,7 @@ TEST(goals, samples_answer_where_there_are_no_tokens) {
   EXPECT_EQ(samples.unit, Unit::per_second);
 }
 
-// A word that a design may write has figures that answer it, and no other word has.
+// Every word that a design may write has figures that answer it, and no other word has.
 TEST(goals, every_word_has_its_figures) {
   std::set<std::string_view> known;
   for (const GoalSource& s : goal_sources()) {
@@ -100,7 +100,7 @@ TEST(goals, every_word_has_its_figures) {
   EXPECT_EQ(known.size(), design::goal_metrics().size());
 }
 
-// What meets the bound in the figure's unit meets it in the goal's.
+// A value that meets the bound in the figure's unit meets it in the goal's.
 TEST(goals, bounds_are_in_the_unit_of_the_figure) {
   for (const GoalSource& s : goal_sources()) {
     const design::GoalMetric& m = *design::find_goal_metric(s.metric);

@@ -34,7 +34,7 @@ TrainingQuery llama70b() {
   return q;
 }
 
-// Experts that learnt whom to serve are a little unequal; forced ones and dense models are not.
+// Learned routing of experts is slightly uneven; forced routing and dense models are not.
 TEST(PredictTraining, learnt_routing_is_slightly_imbalanced) {
   TrainingQuery q = llama70b();
   EXPECT_EQ(job_of(q).imbalance, 1);
@@ -85,7 +85,7 @@ TEST(PredictTraining, impossible_jobs_are_refused) {
   q.precision = catalog::Precision::fp8;
   EXPECT_FALSE(predict_training(machine::known(), q));
   q = llama70b();
-  q.model.state_space_layers = 10;  // of a scan whose shape is not told
+  q.model.state_space_layers = 10;  // of a scan whose shape is unknown
   EXPECT_FALSE(predict_training(machine::known(), q));
   for (const auto precision : {catalog::Precision::fp32, catalog::Precision::tf32,
                                catalog::Precision::int8, catalog::Precision::int4}) {
@@ -152,15 +152,14 @@ TEST(PredictTraining, multi_token_prediction_of_hybrids_costs_time) {
   const double without = predict_training(machine::known(), q)->step.seconds;
   EXPECT_GT(with / without, 1.05);
   EXPECT_LT(with / without, 1.2);
-  // NVFP4 of hybrids leaves much in wider formats: it gains less than its products would.
+  // In hybrids, NVFP4 leaves much in wider formats, so it gains less than its products would.
   q.precision = catalog::Precision::nvfp4;
   const double narrow = predict_training(machine::known(), q)->step.seconds;
   EXPECT_LT(narrow, 1.02 * without);
   EXPECT_GT(narrow, 0.85 * without);
 }
 
-// The best of many layouts is no better known than it deserves: its interval leans to the slow
-// side.
+// The best of many layouts may only look best, so its interval leans to the slow side.
 TEST(PredictTraining, interval_of_a_chosen_layout_leans_to_the_slow_side) {
   TrainingQuery q = llama70b();
   const auto chosen = predict_training(machine::known(), q);
@@ -178,7 +177,7 @@ TEST(PredictTraining, interval_of_a_chosen_layout_leans_to_the_slow_side) {
   EXPECT_LT(fast(chosen->step_time_s), slow(chosen->step_time_s));
 }
 
-// 92 layers on 4 stages leave 23 a stage, which no usual number of chunks divides.
+// 92 layers on 4 stages leave 23 per stage, which no usual number of chunks divides.
 TEST(PredictTraining, unusual_layer_counts_are_still_cut_into_chunks) {
   TrainingQuery q = llama70b();
   q.model.layers = 92;
@@ -192,8 +191,8 @@ TEST(PredictTraining, unusual_layer_counts_are_still_cut_into_chunks) {
   EXPECT_EQ(most(), 4);
 }
 
-// Sums of whole gradients send them there and back: 10 bytes a parameter with the gathers, not 6,
-// in fewer steps.
+// An all-reduce of whole gradients sends them twice: 10 bytes per parameter with the gathers, not
+// 6, in fewer steps.
 TEST(PredictTraining, reducing_whole_gradients_takes_longer_than_shards) {
   TrainingQuery q = llama70b();
   q.framework = "megatron-deepspeed";
@@ -213,8 +212,8 @@ TEST(PredictTraining, reducing_whole_gradients_takes_longer_than_shards) {
   EXPECT_LT(whole, 1.7 * exposed());
 }
 
-// The name of a family has outlived its software: on newer accelerators its successor is meant,
-// and a release that no row is of is like the one next to it.
+// A family's name can outlive its software: on newer accelerators the name means its successor, and
+// a release without rows is taken to be like its neighbour.
 TEST(PredictTraining, framework_family_follows_release_and_accelerator) {
   TrainingQuery q = llama70b();
   q.framework = "megatron-lm";

@@ -8,10 +8,10 @@
 //         within the p99 of the first token: prompts per second X_p = rho / t_pre   (M/D/1)
 //   b     the most requests with (1 + 2.33 / sqrt b) t_dec(b) within the p99 of a token, and
 //         whose KV cache fits: X_d = b / (O t_dec(b))
-// Of n replicas, the split p : n - p with the largest min(p X_p, (n - p) X_d) is taken. For a given
-// rate, there are as many replicas as keep each at 80 % of what it carries. The largest batch that
-// meets the objectives is the limit to set in the engine. Wrong if requests arrive in larger bursts
-// than a Poisson stream's: a simulation of the load shows by how much.
+// For n replicas, the split p : n - p with the largest min(p X_p, (n - p) X_d) is taken. For a
+// given rate, there are as many replicas as keep each at 80 % of what it carries. The largest batch
+// that meets the objectives is the limit to set in the engine. Wrong if requests arrive in larger
+// bursts than a Poisson stream's: a simulation of the load shows by how much.
 #pragma once
 
 #include <string>

@@ -243,7 +243,7 @@ void fill_elastic(TrainJob& job, int per_host) {
   const int of_replica = job.accelerators / std::max(1, replicas);
   const int wanted = *job.train->min_replicas;
   if (wanted > replicas) {
-    job.infeasible = fmt::format("min_replicas is {}, but its layout has {}", grouped(wanted),
+    job.infeasible = fmt::format("min_replicas is {}, and its layout has {}", grouped(wanted),
                                  grouped(replicas));
     return;
   }

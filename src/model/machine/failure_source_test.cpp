@@ -74,7 +74,7 @@ TEST(FailureSource, rate_and_interval_come_from_the_design_or_published_runs) {
   EXPECT_DOUBLE_EQ(lemons.base * days(50), 1);
 }
 
-// 20 hosts hang on three leaves of 8 hosts and on five power units of 4.
+// 20 hosts depend on three leaves of 8 hosts and on five power units of 4.
 TEST(FailureSource, shared_parts_take_all_their_hosts) {
   FailureSource s{.base = PerSecond(1), .rate = PerSecond(1)};
   add_shared_faults(s,

@@ -1,4 +1,4 @@
-// For tests: the shipped knowledge and models, loaded once a process.
+// For tests: the shipped knowledge and models, loaded once per process.
 #pragma once
 
 #include "core/catalog/embedded.h"
@@ -6,7 +6,7 @@
 
 namespace orrery::machine {
 
-// Never freed: tests keep what points into it.
+// Never freed, because tests keep pointers into it.
 inline const Models& known() {
   static const Models* const kAll = new Models(load_models(catalog::embedded_files()).value());
   return *kAll;

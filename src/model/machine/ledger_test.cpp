@@ -27,7 +27,7 @@ TEST(Ledger, nodes_given_by_number_are_booked) {
   EXPECT_EQ(book.largest_given()->workload->terms.name, "more");
 }
 
-// Of 20 nodes, 8 given by number and 2 of a service are held all the time. Runs of 6 and 4 nodes
+// With 20 nodes, 8 given by number and 2 of a service are held all the time. Runs of 6 and 4 nodes
 // that each take half of the time follow one another and need 6; with another 6 they need (6 + 4 +
 // 6) / 2 = 8.
 TEST(Ledger, runs_that_end_take_turns_on_free_nodes) {

@@ -1,4 +1,4 @@
-// For tests of the machine: small designs in text, and what they come to.
+// For tests of the machine: small designs in text, and the machines built from them.
 #pragma once
 
 #include <gtest/gtest.h>

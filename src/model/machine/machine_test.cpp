@@ -1,4 +1,4 @@
-// What a design comes to as a machine.
+// The machine that a design describes.
 #include "model/machine/machine.h"
 
 #include <gtest/gtest.h>

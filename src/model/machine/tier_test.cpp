@@ -310,7 +310,7 @@ TEST(Tier, wider_codes_hold_more_and_survive_less) {
   };
   const auto tier = [&](int data, int parity) { return built(data, parity).tiers[design::TierIndex(0)]; };
   const auto nines = [&](int data, int parity, double failures = 1) {
-    const Machine m = built(data, parity);  // which its tiers look into
+    const Machine m = built(data, parity);  // which its tiers point into
     return durability_of(m.tiers[design::TierIndex(0)], m.catalog(), failures).value().nines;
   };
   EXPECT_GT(nines(8, 3), nines(8, 2) + 1);

@@ -37,7 +37,8 @@ TEST(CascadeView, cascade_loads_the_larger_service_and_mixes_quality) {
   EXPECT_EQ(c->replicas_alone, std::ceil(40 / (large.capacity_per_replica.base() * 0.8)));
 }
 
-// At best those who go on are those who were wrong; more than those cannot be right for it.
+// At best, all escalated answers are those that were wrong; no more than the wrong ones can be
+// corrected.
 TEST(CascadeView, best_quality_is_capped_by_the_mistakes_there_are) {
   const Review r =
       review_of(small_service("small", "quality: 0.7, arrivals: { rate: 20 /s, " + kShort +
@@ -47,7 +48,7 @@ TEST(CascadeView, best_quality_is_capped_by_the_mistakes_there_are) {
   EXPECT_DOUBLE_EQ(r.serves[1].rate.base(), 10);
 }
 
-// A quarter of what 'small' answers goes on to 'large'. An accelerator is a tenth of a cent a
+// A quarter of the answers of 'small' go on to 'large'. An accelerator costs a tenth of a cent per
 // second.
 struct Pair {
   Review r;
@@ -101,7 +102,7 @@ TEST(CascadeView, answer_combines_both_services) {
   EXPECT_NEAR(c->usd_here, 6 * 0.001 / 20, 1e-15);
   EXPECT_NEAR(c->usd_large, 12 * 0.001 / 5, 1e-15);
   EXPECT_NEAR(c->usd, 0.0003 + 0.25 * 0.0024, 1e-15);
-  // 33 a second over 4 x 0.8 are eleven replicas of four accelerators, for twenty a second.
+  // 33 per second over 4 x 0.8 are eleven replicas of four accelerators, for twenty per second.
   EXPECT_EQ(c->replicas_alone, 11);
   EXPECT_NEAR(c->usd_alone, 44 * 0.001 / 20, 1e-15);
 }

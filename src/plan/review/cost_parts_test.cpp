@@ -71,7 +71,7 @@ TEST(CostParts, reservation_discounts) {
   EXPECT_NEAR(reserved_discount({.term = years(2.9)}, c), 0.2, 1e-12);
   EXPECT_EQ(reserved_discount({.term = years(0.5)}, c), 0);
   EXPECT_EQ(reserved_discount({.discount = 0.55}, c), 0.55);
-  // The middle of both is 0.325; the least 0.1, the most 0.6.
+  // The middle of both is 0.325; the lowest is 0.1, the highest 0.6.
   cost::MarketPrice list;
   list.low = usd_per_hour(1);
   list.median = usd_per_hour(2);

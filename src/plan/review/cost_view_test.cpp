@@ -1,4 +1,4 @@
-// The money of a design by hand: bills, rents, what is owned, and the useful hour.
+// The money of a design by hand: bills, rents, what is owned, and the cost per useful hour.
 #include "plan/review/cost_view.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ CostView cost_of(const Review& r) {
   return view_cost({*r.machine, r.ledger, r.trains, r.used, r.sites});
 }
 
-// One site of 1 MW of 1.5, PUE 1.3; half of 127 nodes are needed; a run of 960 at 0.9.
+// One site of 1 MW out of 1.5, PUE 1.3; half of 127 nodes are needed; a run of 960 accelerators at
+// goodput 0.9.
 Review half_used(std::vector<design_text::Change> changes = {}) {
   Review r = edited_review("superpod-h100", changes);
   r.sites[0].it_mean = megawatts(1);
@@ -76,7 +77,7 @@ TEST(CostView, terms_of_the_design_override_the_catalog) {
   EXPECT_EQ(v.input.repair, 0.05);
   EXPECT_EQ(v.utilisation, 0.6);
   EXPECT_NEAR(v.input.utilisation, 0.3, 1e-12);
-  // Ten terabytes a month at nine cents.
+  // Ten terabytes per month at nine cents.
   EXPECT_NEAR(v.egress_per_year.base(), 12 * 900, 1e-6);
   EXPECT_NEAR(v.annual.base(), v.owned->annual.base() + 10800, 1e-6);
 }
@@ -101,7 +102,7 @@ TEST(CostView, power_price_defaults_to_the_region) {
   EXPECT_EQ(cost_of(nowhere).input.pue, 1);
 }
 
-// 1 MW at a PUE of 1.3 beside 3 MW at 1.1: 1.3 and 3.3 MW at the meter.
+// 1 MW at a PUE of 1.3 and 3 MW at 1.1: 1.3 and 3.3 MW at the meter.
 TEST(CostView, each_site_pays_its_own_power_price) {
   Review r = half_used({{"economics.power_price", ""}});
   catalog::GridRegion dear = *r.sites[0].region;
@@ -125,7 +126,7 @@ TEST(CostView, each_site_pays_its_own_power_price) {
   EXPECT_EQ(cost_of(r).input.electricity_reference, here.provenance.reference);
 }
 
-// A quarter of 6 MW is rented, the rest is in a hall of one's own.
+// A quarter of 6 MW is rented, the rest is in an owned hall.
 TEST(CostView, rented_and_owned_halls_are_weighted_by_power) {
   Review r = half_used({{"economics.colocation", "100 USD/kW/month"}});
   design::Site own = *r.sites[0].site;
@@ -204,7 +205,7 @@ Review rented_fleet(const std::string& rent) {
   return r;
 }
 
-// Sixty nodes for half of the time and ten for all of it are forty of eight accelerators.
+// Sixty nodes for half of the time and ten for all of it are forty nodes of eight accelerators.
 TEST(CostView, on_demand_pays_held_hours_and_reservations_all_hours) {
   const CostView v = cost_of(rented_fleet("{ provider: aws, price: 3 USD/h }"));
   EXPECT_FALSE(v.owned);
@@ -283,7 +284,8 @@ TEST(CostView, hourly_rent_is_paid_while_nodes_are_held) {
               reserved.fleets()[design::FleetIndex(0)].accelerators, 1e-6);
 }
 
-// Ten times the nodes for the same 120 of the run cost nearly ten times as much a useful hour.
+// Ten times the nodes for the same 120 nodes of the run cost nearly ten times as much per useful
+// hour.
 TEST(CostView, idle_machines_raise_the_price_of_a_useful_hour) {
   design::Design few = lab_design("superpod-h100");
   few.workloads.resize(1);  // 120 of 127 nodes

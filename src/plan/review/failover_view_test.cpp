@@ -1,4 +1,4 @@
-// A site lost at peak, in closed form: who takes its users, and how often users are answered.
+// A site lost at peak, in closed form: which zones take its users, and how often users get answers.
 #include "plan/review/failover_view.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 namespace orrery::review {
 namespace {
 
-// Replicas of four accelerators that carry ten a second each; hosts are down for a sixtieth.
+// Replicas of four accelerators that carry ten per second each; hosts are down for a sixtieth of
+// the time.
 Review three_zones(void (*change)(design::Design&) = [](design::Design&) {}) {
   design::Design d = lab_design("chatbot-zones");
   for (design::Fleet& f : d.fleet) f.failures.node_mtbf = hours(10);
@@ -36,7 +37,7 @@ void set_zone(ServeView& v, double peak, double replicas, double needed) {
   v.replicas_needed = needed;
 }
 
-// 80 are lost; the other has room for 15 of 110 beside its 95.
+// 80 per second are lost; the other zone carries 110, 95 of them its own: room for 15.
 TEST(FailoverView, other_zones_take_what_they_have_room_for) {
   Review r = three_zones();
   set_zone(r.serves[0], 80, 10, 10);
@@ -55,12 +56,12 @@ TEST(FailoverView, other_zones_take_what_they_have_room_for) {
   EXPECT_NEAR(f.load(), 1, 1e-12);
   EXPECT_NEAR(f.to[0].line.base(), 4 * r.serves[1].request.input * 15, 1e-6);
   EXPECT_NEAR(r.serves[1].guests_asked.base(), 80, 1e-9) << "if there were room";
-  // Ten replicas are on five hosts and eight carry the peak, so one host may be down: with two, six
-  // are left, and 15 of the 20 too many find room.
+  // Ten replicas are on five hosts and eight carry the peak, so one host may be down: with two
+  // down, six are left, and 15 of the 20 requests too many find room.
   EXPECT_NEAR(f.spilled, 0.75, 1e-12);
   EXPECT_FALSE(r.serves[2].failover);
   EXPECT_EQ(r.serves[2].guests_asked, PerSecond());
-  // The other way: 95 are lost, 20 find room.
+  // The other way round: 95 are lost, 20 find room.
   EXPECT_NEAR(r.serves[1].failover->to.at(0).rate.base(), 20, 1e-9);
   EXPECT_NEAR(r.serves[0].guests_asked.base(), 95, 1e-9);
 }
@@ -100,8 +101,8 @@ TEST(FailoverView, worst_of_several_zones_counts) {
   EXPECT_EQ(f.latency_p99(), seconds(9));
 }
 
-// Twelve outages a year, two hours on average; batteries of ten minutes last twenty at half
-// load. Five minutes pass until users are sent elsewhere.
+// Twelve outages per year, two hours on average; batteries of ten minutes last twenty at half load.
+// Five minutes pass until users are sent elsewhere.
 struct Dark {
   double all = 12 * 7200 * std::exp(-1200 / 7200.0) / 31536000;
   double unseen = 12 * 7200 * (std::exp(-1200 / 7200.0) - std::exp(-1500 / 7200.0)) / 31536000;
@@ -130,8 +131,8 @@ Review dark_zones() {
   return r;
 }
 
-// With 110 a second to carry eleven of sixteen replicas must be up: two of eight hosts may be down.
-// Its own site is dark for five hours a year.
+// To carry 110 per second, eleven of sixteen replicas must be up: two of eight hosts may be down.
+// Its own site is without power for five hours per year.
 double other_is_up() {
   const double mean = 8 / 60.0;
   return std::exp(-mean) * (1 + mean + mean * mean / 2) * (1 - 5 * 3600 / 31536000.0);
@@ -148,11 +149,11 @@ TEST(FailoverView, availability_loses_outages_and_missing_replicas) {
   const double missed = dark.unseen + (dark.all - dark.unseen) * (1 - 0.75 * others);
   EXPECT_NEAR(v.dark_missed, missed, 1e-12);
   EXPECT_NEAR(v.availability, 1 - missed - (1 - dark.all) * 0.002 * (1 - 0.6 * others), 1e-12);
-  // Europe has neither outages nor others.
+  // Europe has neither outages nor failover.
   EXPECT_EQ(r.serves[2].dark, 0);
   EXPECT_EQ(r.serves[2].dark_missed, 0);
   EXPECT_NEAR(r.serves[2].availability, 0.998, 1e-12);
-  // A minute is what a zone takes that does not say: five outages of an hour.
+  // The default of a minute: five outages of an hour.
   const double west = 5 * 3600 / 31536000.0;
   EXPECT_NEAR(r.serves[1].dark, west, 1e-12);
   EXPECT_NEAR(r.serves[1].availability_alone, (1 - west) * 0.998, 1e-12);
@@ -167,7 +168,7 @@ TEST(FailoverView, two_zones_count_by_their_shares) {
   f.refused = PerSecond();
   set_zone(r.serves[2], 60, 16, 7);
   settle_availability(r.serves, *r.machine, r.sites);
-  // 80 over ten each are eight replicas, four hosts to spare: 1 - P(more than four of eight down).
+  // 80 over ten each are eight replicas, four spare hosts: 1 - P(more than four of eight down).
   const double mean = 8 / 60.0;
   double rest = std::exp(-mean), up = 0;
   for (int i = 0; i <= 4; ++i) up += rest, rest *= mean / (i + 1);
@@ -203,7 +204,7 @@ TEST(FailoverView, lost_zone_is_carried_if_replicas_suffice_for_both) {
   EXPECT_EQ(to.replicas_needed,
             std::ceil((east.peak + west.peak) / west.capacity_per_replica - 1e-9));
   EXPECT_FALSE(r.serves[2].failover) << "Europe names no failover";
-  // The way is in the first token, and so is the fuller replica.
+  // The path counts in the first token, and so does the fuller replica.
   EXPECT_GT(to.ttft_p99, west.ttft_p99 + milliseconds(65));
   EXPECT_GT(to.latency_p99, to.ttft_p99);
   EXPECT_NEAR(to.way.path.latency.base(), 0.065, 1e-12);

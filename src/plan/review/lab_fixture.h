@@ -1,5 +1,5 @@
-// For tests of reviews: a template's review, made once, to copy and change; or a design in a few
-// lines.
+// For tests of reviews: a template's review, computed once, to copy and change; or a design in a
+// few lines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline Review reviewed(design::Design design) {
   return run_stages(std::move(design), machine::known());
 }
 
-// A template with lines of its file changed, as an author would.
+// A template with some lines of its file changed, as an author would.
 inline Review edited_review(std::string_view name,
                             const std::vector<design_text::Change>& changes) {
   std::string text(design_text::find_template(name)->text);

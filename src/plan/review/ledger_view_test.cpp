@@ -67,8 +67,8 @@ TEST(LedgerView, only_jobs_of_lower_priority_make_way) {
   }
 }
 
-// 120 nodes hang on four leaves of 32, the last of them on a part of one. One is out four hours in
-// 1000 days, and the run with it, unless there are as many spares as it takes.
+// 120 nodes depend on four leaves of 32, of the last of which they use a part. One is out four
+// hours in 1000 days, and the run with it, unless there are as many spares as nodes.
 TEST(LedgerView, leaf_failures_need_spares_for_all_its_nodes) {
   design::Design d = lab_design("superpod-h100");
   d.workloads.resize(1);

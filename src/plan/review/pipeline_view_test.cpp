@@ -8,8 +8,8 @@
 namespace orrery::review {
 namespace {
 
-// A terabyte comes in at 1 GB/s and is prepared, trained on and served; a copy of it is archived
-// beside that.
+// A terabyte is ingested at 1 GB/s, prepared, used for training and served; a copy of it is
+// archived in parallel.
 Review staged() {
   const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 8, "
@@ -101,7 +101,7 @@ TEST(PipelineView, only_serving_stages_count_for_the_lead) {
   EXPECT_NEAR(p.lead->base(), 19360.001, 1e-6);
 }
 
-// Zones reload beside each other: the slowest counts.
+// Zones reload at the same time: the slowest counts.
 TEST(PipelineView, zones_reload_in_parallel) {
   Review r = staged();
   r.serves.push_back(r.serves[0]);

@@ -12,7 +12,8 @@
 namespace orrery::review {
 namespace {
 
-// Hosts of eight accelerators, each of which is down for `down` of the time: ten minutes a failure.
+// Hosts of eight accelerators, each of which is down for `down` of the time: ten minutes per
+// failure.
 Review pod_that_fails(double down) {
   design::Design d = lab_design("inference-pod");
   d.fleet[0].failures.node_mtbf = minutes(10) / down;
@@ -42,15 +43,15 @@ TEST(ServeSizing, availability_is_poisson_in_spare_hosts) {
     double hosts;
     int spare;
   } cases[] = {
-      {16, 15, 4, 8, 2},      // 16 - 12 replicas stand by, two a host
+      {16, 15, 4, 8, 2},      // 16 - 12 spare replicas, two per host
       {16, 17.5, 4, 8, 1},    // two replicas
-      {16, 17.6, 4, 8, 0},    // 1.92 of them are no host
-      {16, 20, 4, 8, 0},      // not one
+      {16, 17.6, 4, 8, 0},    // 1.92 spare replicas are less than a host
+      {16, 20, 4, 8, 0},      // not one spare
       {1, 1, 4, 1, 0},        // half a host is one that can fail
       {3, 2.5, 16, 6, 2},     // a replica on two hosts: one replica is two hosts
-      {40, 15, 1, 5, 3},      // 28 stand by, eight a host
+      {40, 15, 1, 5, 3},      // 28 spare replicas, eight per host
       {15, 15, 4, 7.5, 1},    // half a host fails half as often
-      {100, 100, 8, 100, 20}  // a host each
+      {100, 100, 8, 100, 20}  // one host each
   };
   for (const auto& c : cases) {
     const ServeView v = sized(r, 7, c.needed, c.devices);
@@ -97,7 +98,7 @@ TEST(ServeSizing, fewest_replicas_that_are_up_often_enough) {
   EXPECT_EQ(replicas_for_availability(v, 0.99, *r.machine), 18) << "starting from those it has";
 }
 
-// A host each half hour or so is down: two are needed, 66 are up for 0.7041 of the time, 68 for
+// One host is down about every half hour: two are needed, 66 are up for 0.7041 of the time, 68 for
 // 0.7075 and 70 for 0.7108.
 TEST(ServeSizing, at_most_twice_as_many_and_64_are_tried) {
   const Review r = pod_that_fails(0.9);
@@ -125,13 +126,13 @@ TEST(ServeSizing, large_services_are_tried_in_steps) {
   v.workload = &asks;
   EXPECT_EQ(enough_replicas(v, *r.machine), 262);
   EXPECT_EQ(replicas_for_availability(v, 0.9, *r.machine), 262);
-  // From 255 on every one is tried, and of 256 needed 261 are the first.
+  // From 255 on every number is tried, and for 256 needed, 261 is the first.
   v.replicas = 255;
   EXPECT_EQ(replicas_for_availability(v, 0.9, *r.machine), 261);
 }
 
-// Peak and guests over what one carries, all of it while a site is lost; of its own peak, four
-// fifths.
+// Peak plus guests over what one replica carries, all of it while a site is lost; four fifths of it
+// for its own peak.
 TEST(ServeSizing, guests_of_a_lost_site_need_replicas_too) {
   const Review r = pod_that_fails(1 / 60.0);
   design::Workload asks = *r.serves[0].workload;

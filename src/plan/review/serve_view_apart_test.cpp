@@ -1,4 +1,4 @@
-// Services with prefill and decode on replicas of their own, by hand.
+// Services with separate prefill and decode, by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,8 +44,8 @@ struct Apart {
   jobs::ApartSize size;
 };
 
-// Waits have an exponential tail of ln 100 means, prompts are as long as their p99, and what is
-// looked up before them adds by its squares.
+// Waits have an exponential tail of ln 100 means, prompts are as long as their p99, and retrieval
+// before them adds in squares.
 void expect_apart(const ServeView& v, const Apart& a, const serving::DisaggregatedPoint& at) {
   const double fixed =
       (at.prefill + at.transfer + a.replica.engine.first_token + a.replica.tuning.first_token)

@@ -1,5 +1,5 @@
-// Services by hand: plain networks as queues, the load at which a replica of a transformer answers,
-// prefill and decode apart, agents, retrieval, slices and cores.
+// Services by hand: non-transformer networks as queues, the load at which a replica of a
+// transformer answers, separate prefill and decode, agents, retrieval, slices and cores.
 #include "plan/review/serve_view.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(ServeView, plain_network_is_an_mm1_queue) {
   EXPECT_EQ(v.availability, v.replicas_up);
   EXPECT_NEAR(v.replicas_up, availability_with(v, 4, *r.machine), 1e-15);
   EXPECT_GT(v.replicas_up, 0.9);
-  // Guests come on top of the peak, and the replicas stay.
+  // Guests come on top of the peak; the number of replicas stays.
   const ServeView full = with_guests(v, PerSecond(1000), *r.machine);
   EXPECT_NEAR(full.latency_p99.base(), kLn100 / (kPlainMu - 4750), 1e-12);
   EXPECT_EQ(full.replicas, 4);
@@ -88,7 +88,7 @@ TEST(ServeView, given_replicas_are_used) {
   EXPECT_EQ(few.replicas, 1);
 }
 
-// p99 of M/M/1 is ln 100 / (mu - lambda): 2 ms leave room for 6925.8 - 2302.6 a second.
+// p99 of M/M/1 is ln 100 / (mu - lambda): 2 ms leave room for 6925.8 - 2302.6 per second.
 TEST(ServeView, latency_objective_limits_a_plain_network) {
   const auto with = [](const char* bound) {
     return served(kPlainNet + "objective: { latency_p99: " + bound + " }, " + kPlainLoad)
@@ -103,7 +103,7 @@ TEST(ServeView, latency_objective_limits_a_plain_network) {
   EXPECT_EQ(none.replicas, 0);
 }
 
-// A target of four in flight is a load of 4/5: 5540.6 a second each.
+// A target of four in flight is a load of 4/5: 5540.6 per second each.
 TEST(ServeView, autoscaled_plain_network_follows_the_day) {
   const Review r = served(kPlainNet + "autoscale: { min: 2, max: 9, target: 4 }, " + kPlainLoad);
   const ServeView& v = r.serves.at(0);
@@ -157,7 +157,7 @@ TEST(ServeView, service_runs_on_the_nodes_it_asks_for) {
   EXPECT_EQ(cut.serves[0].devices, 3);
 }
 
-// The parts of a replica's question, put together once more.
+// The parts of a replica's query, put together again.
 struct Asked {
   explicit Asked(const Review& r)
       : v(r.serves.at(0)),
@@ -229,7 +229,7 @@ TEST(ServeView, transformer_answers_at_its_share_of_the_peak) {
             a.carrying(PerSecond(80.0 / 7), most.concurrency));
 }
 
-// More than they carry: at the most that is promised.
+// More than they can carry: latencies at the highest load within the objective.
 TEST(ServeView, overloaded_service_runs_at_its_capacity) {
   const Review r = served(kSmall +
                           "replicas: 1, objective: { tpot_p99: 12 ms }, arrivals: { rate: 4000 /s, "
@@ -240,7 +240,7 @@ TEST(ServeView, overloaded_service_runs_at_its_capacity) {
   EXPECT_EQ(a.v.availability, 0);
 }
 
-// Whole requests within 3 s: the most that decode in whole numbers.
+// Whole requests within 3 s: the largest whole number that decodes.
 TEST(ServeView, bound_on_whole_requests_limits_capacity) {
   const Review r = served(kSmall + "objective: { latency_p99: 2 s }, " + kConversation);
   const Asked a(r);
@@ -248,7 +248,7 @@ TEST(ServeView, bound_on_whole_requests_limits_capacity) {
   while (a.at(most + 1).whole_p99 <= seconds(2)) ++most;
   EXPECT_GT(most, 4);
   EXPECT_NEAR(a.v.capacity_per_replica / a.at(most).requests, 1, 1e-12) << most;
-  // Not even one: a tenth under what a single request takes.
+  // Not even one: a tenth below the time of a single request.
   const double alone = a.at(1).whole_p99.base();
   const Review none =
       served(kSmall + "objective: { latency_p99: " + std::to_string(alone * 0.98e3) + " ms }, " +
@@ -258,7 +258,8 @@ TEST(ServeView, bound_on_whole_requests_limits_capacity) {
   EXPECT_NE(never.serves[0].infeasible, "");
 }
 
-// As many as have three in flight each, hour by hour; latencies are those of the busiest.
+// As many replicas as have three requests in flight each, hour by hour; latencies are those of the
+// busiest.
 TEST(ServeView, autoscaled_transformer_follows_the_day) {
   const Review r = served(kSmall + "autoscale: { min: 3, max: 40, target: 3 }, " + kConversation);
   const Asked a(r);
@@ -296,11 +297,11 @@ TEST(ServeView, task_is_its_calls_and_tools) {
   const ServeView& v = r.serves.front();
   ASSERT_TRUE(v.feasible()) << v.infeasible;
   EXPECT_NEAR(v.task.base(), 4 * v.answer.base() + 15, 1e-9);
-  // One in a hundred threes of exponential tools takes 8.406 of them.
+  // The p99 of the sum of three exponential tool times is 8.406 means.
   EXPECT_GT(v.task_p99.base(), 4 * v.answer.base() + 5 * 8.406);
   EXPECT_LT(v.task_p99.base(), 4 * v.answer.base() + 5 * 8.406 + 1);
 
-  // A promise that tools alone break cannot be kept; a tight one costs load.
+  // An objective that tools alone break cannot be met; a tight one lowers the load.
   const auto with = [&](const char* bound) {
     return review_of(small_service("a", "arrivals: { rate: 8 /s, " + kShort + ", " + agent +
                                             " }, objective: { task_p99: " + bound + " }"))
@@ -331,7 +332,7 @@ TEST(ServeView, retrieval_delays_the_first_token) {
 
 const std::string kPlainArrivals = "arrivals: { rate: 8 /s, " + kShort + " }";
 
-// Seven replicas of two an accelerator take four of them, and are paid for as four.
+// Seven replicas, two per accelerator, take four accelerators, and are paid for as four.
 TEST(ServeView, replicas_on_slices_take_whole_accelerators) {
   const std::string seven =
       "  - serve: { name: a, model: llama-3-8b, replicas: 7, " + kPlainArrivals + " }\n";
@@ -344,7 +345,7 @@ TEST(ServeView, replicas_on_slices_take_whole_accelerators) {
   EXPECT_EQ(v.accelerators_for(8), 4);
   EXPECT_EQ(v.accelerators_for(9), 5);
   EXPECT_EQ(v.replicas_on(3), 6);
-  // Whole, a replica has all of one, and each carries more.
+  // Without slices, a replica has a whole accelerator, and each carries more.
   const Review whole = review_of(seven, "dgx-h100, count: 1");
   EXPECT_EQ(whole.serves.front().devices, 7);
   EXPECT_EQ(whole.serves.front().replicas_on(3), 3);
@@ -436,7 +437,7 @@ TEST(ServeView, every_engine_setting_changes_a_figure) {
       << "whole prompts need room for their activations";
 }
 
-// Talks come back to a cache that others have filled: less of their history is there.
+// Conversations find a cache that others have filled: less of their history is there.
 TEST(ServeView, conversations_evict_each_others_history) {
   const std::string serve =
       "model: llama-3-70b, tp: 4, precision: fp8, arrivals: { rate: 30 /s, peak: 1.5, "

@@ -1,4 +1,5 @@
-// A site by hand: what its nodes do all day, how a step swings, its power chain, PUE and schedule.
+// A site by hand: what its nodes do all day, how a step's power swings, its power chain, PUE and
+// schedule.
 #include "plan/review/site_view.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ void expect_shares(const facility::PhaseShares& s, double matrix, double memory,
   EXPECT_NEAR(s.checkpoint, checkpoint, 1e-12);
 }
 
-// Each by the nodes and the time it takes; a service waits on memory for half of its own.
+// Each counts with its nodes and its time; a service waits on memory for half of its own time.
 TEST(SiteView, phase_shares_add_up_over_workloads) {
   expect_shares(shares_with(0.6, 0.3), 0.3, 0.12 + 0.15, 0.06, 0.03);
   expect_shares(shares_with(0.6, 0.4), 0.3, 0.12 + 0.2, 0.06, 0.03);
@@ -47,7 +48,7 @@ TEST(SiteView, phase_shares_add_up_over_workloads) {
   expect_shares(shares_with(0.5, 0.3, 1.6), 0.25, 0.1 + 0.15, 0.05, 0.025);
 }
 
-// One and a half times all there is: everything by two thirds.
+// One and a half times all the time there is: each share is scaled by two thirds.
 TEST(SiteView, phase_shares_are_capped_at_all_the_time) {
   expect_shares(shares_with(1, 0.5), 0.5 / 1.5, 0.45 / 1.5, 0.1 / 1.5, 0.05 / 1.5);
 }
@@ -87,7 +88,7 @@ TEST(SiteView, swing_is_that_of_nodes_stepping_together) {
   EXPECT_FALSE(sites_of(r).at(0).fleets.at(0).swing);
 }
 
-// A node of an NVL72 is 18 hosts: 40 of them are three.
+// A node of an NVL72 is 18 hosts: 40 hosts are three nodes.
 TEST(SiteView, swing_of_racks_counts_racks) {
   Review r = lab_review("superpod-gb200");
   TrainView& t = r.trains.at(0);
@@ -138,7 +139,8 @@ TEST(SiteView, power_chain_is_the_usual_one_or_the_sites) {
               1, 1e-12);
 }
 
-// A computed PUE is a quarter of its overhead either way; a climate of the site overrides
+// The interval of a computed PUE is a quarter of its overhead either way; a climate of the site
+// overrides
 // its region's.
 TEST(SiteView, pue_follows_the_climate) {
   const auto with = [](void (*change)(design::Site&)) {
@@ -210,8 +212,7 @@ TEST(SiteView, schedule_is_kept_if_the_build_is_the_same) {
   EXPECT_NE(sites_of(r).at(0).schedule->typical, days(77));
 }
 
-// Of two fleets the one that draws more is what the budget is about; what the site has for the
-// others is theirs.
+// The budget is for the fleet that draws more; the power for the others is set aside.
 TEST(SiteView, power_budget_is_for_the_largest_fleet) {
   design::Design d = lab_design("small-lab");
   const Review r = run_stages(d, machine::known());
@@ -240,7 +241,7 @@ Review hall(const std::string& site, const std::string& fleet = "") {
 }
 
 // Without workloads a fleet is taken to serve: half of its time on memory, 0.57 of the way from
-// idle to peak; spares idle.
+// idle to peak; spares are idle.
 TEST(SiteView, draw_of_an_idle_hall) {
   const Review r = hall("pue: 1.25");
   const SiteView& v = r.sites.at(0);
@@ -272,7 +273,7 @@ TEST(SiteView, draw_of_an_idle_hall) {
   EXPECT_NEAR(load_share(v), v.it_mean / v.it_nameplate, 1e-12);
 }
 
-// Three nodes of 10.2 kW a rack of 35: ten nodes with their spares are four racks.
+// Three nodes of 10.2 kW per rack of 35 kW: ten nodes with their spares need four racks.
 TEST(SiteView, racks_and_their_heat) {
   const Review r = hall("pue: 1.25, cooling: rear-door-passive, rack: 35 kW");
   const FleetPower& p = r.sites[0].fleets[0];
@@ -316,8 +317,8 @@ TEST(SiteView, nodes_that_fit_under_the_sites_power) {
   };
   for (const double kw : {60.0, 100.0, 400.0, 900.0}) {
     const double fit = std::floor((kw / 1.25 - other) / per_node);
-    const bool stands = v.draw_peak / kilowatts(1) <= kw;
-    EXPECT_EQ(nodes(kw), std::max(stands ? 10 : 0, static_cast<int>(fit * 0.99))) << kw;
+    const bool fits = v.draw_peak / kilowatts(1) <= kw;
+    EXPECT_EQ(nodes(kw), std::max(fits ? 10 : 0, static_cast<int>(fit * 0.99))) << kw;
   }
 }
 
@@ -381,7 +382,7 @@ TEST(SiteView, mild_cap_leaves_the_sustained_draw) {
   const Review free = reviewed(d);
   d.fleet[0].power_cap = watts(650);
   const Review mild = reviewed(d);
-  // 50 W x 8 off the breaker; 8.4 of 10.2 kW is 576 W an accelerator, below the cap.
+  // 50 W x 8 off the nameplate; 8.4 of 10.2 kW is 576 W per accelerator, below the cap.
   EXPECT_NEAR(
       (free.sites[0].fleets[0].node.nameplate - mild.sites[0].fleets[0].node.nameplate).base(), 400,
       1e-6);
@@ -389,7 +390,7 @@ TEST(SiteView, mild_cap_leaves_the_sustained_draw) {
                    mild.sites[0].fleets[0].node.peak.base());
 }
 
-// 9 racks of 132 kW: a swing beyond 1.2 MW would be more than all of it.
+// 9 racks of 132 kW: a swing of more than 1.2 MW would exceed the nameplate.
 TEST(SiteView, swing_is_below_the_nameplate) {
   const Review r = reviewed(lab_design("superpod-gb200"));
   const FleetPower& p = r.sites[0].fleets[0];
@@ -409,7 +410,7 @@ TEST(SiteView, heat_of_a_rack_follows_its_nodes) {
   EXPECT_TRUE(rack.air_heat_is_a_legacy_rack);
 }
 
-// What a PUE has above one is known to a quarter, either way; one that is given is given.
+// The part of a PUE above one is known to a quarter, either way; a given PUE is exact.
 TEST(SiteView, pue_interval_is_a_quarter_of_its_overhead) {
   Pod pod;
   const facility::PueRange computed = pod.review().sites[0].pue;

@@ -1,4 +1,4 @@
-// What one stage of a review hands to the next.
+// What one stage of a review passes to the next.
 #include "plan/review/stages.h"
 
 #include <gtest/gtest.h>

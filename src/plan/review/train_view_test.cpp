@@ -1,5 +1,4 @@
-// Training runs by hand: what becomes training, how far off that may be, what nodes do in that
-// time.
+// Training runs by hand: what becomes training, how uncertain that is, what nodes do in that time.
 #include "plan/review/train_view.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +17,8 @@
 namespace orrery::review {
 namespace {
 
-// Sixteen nodes that fail every three days; storage shares the compute network, and starves them.
+// Sixteen nodes that fail every three days; storage shares the compute network, and cannot feed
+// them fast enough.
 Review joined_run(const std::string& train, const std::string& fleet = "node_mtbf: 3 d") {
   const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 16, "
@@ -69,7 +69,7 @@ TEST(TrainView, goodput_is_the_product_of_its_factors) {
   ASSERT_TRUE(t.checkpoint->async);
   EXPECT_LT(t.feed.loader.utilisation, 1) << "it waits for data";
   expect_joined(t);
-  // While a save drains the steps are slower by one share, else by another.
+  // While a save drains, the steps are slower by one share, otherwise by another.
   const double draining = t.checkpoint->drain.total / minutes(20);
   EXPECT_LT(draining, 1);
   const double slower = t.contended.draining * draining + t.contended.feeding * (1 - draining);
@@ -78,7 +78,7 @@ TEST(TrainView, goodput_is_the_product_of_its_factors) {
   EXPECT_NEAR(t.contention, slower / (1 + slower), 1e-12);
 }
 
-// Drained for longer than the time between two saves: all of the time.
+// Drains take longer than the time between two saves: steps are slowed all of the time.
 TEST(TrainView, overlapping_drains_slow_all_steps) {
   const Review r = joined_run(", checkpoint: { every: 3 s, to: [hot], mode: async }");
   const TrainView& t = r.trains.at(0);
@@ -99,7 +99,7 @@ TEST(TrainView, synchronous_save_has_no_drain) {
   EXPECT_NEAR(t.contention, t.contended.feeding / (1 + t.contended.feeding), 1e-12);
 }
 
-// Without a save a failure takes the whole run so far.
+// Without saves a failure loses all work since the start.
 TEST(TrainView, without_saves_a_failure_loses_the_run) {
   const Review r = joined_run("", "node_mtbf: 30 d");
   const TrainView& t = r.trains.at(0);
@@ -113,7 +113,7 @@ TEST(TrainView, without_saves_a_failure_loses_the_run) {
   EXPECT_NEAR(t.contention, t.contended.feeding / (1 + t.contended.feeding), 1e-12);
 }
 
-// Of the wall time: steps at goodput and once more what was lost of them; saves stall.
+// Shares of the wall time: steps at goodput, plus the steps that were lost; saves stall.
 TEST(TrainView, phases_of_the_wall_time) {
   const Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: sync }");
   const TrainView& t = r.trains.at(0);
@@ -126,8 +126,8 @@ TEST(TrainView, phases_of_the_wall_time) {
   EXPECT_GT(t.shares.lost_work, 0);
 }
 
-// Fifteen nodes fail every hour, and 20 hours are saved at once: x / (e^x - 1) of them at x = 20 is
-// below a millionth, where a run does not move.
+// Fifteen nodes fail every hour, and saves are 20 hours apart: the kept share x / (e^x - 1) at x =
+// 20 is below a millionth, so the run makes no progress.
 TEST(TrainView, run_without_progress_has_no_rate) {
   const Review r =
       joined_run(", checkpoint: { every: 20 h, to: [hot], mode: sync }", "node_mtbf: 15 h");
@@ -147,7 +147,7 @@ TEST(TrainView, run_without_a_fleet_is_infeasible) {
   EXPECT_EQ(r.trains.at(0).goodput, 0);
 }
 
-// Equal steps are not searched again; what failures leave of them is.
+// Equal steps are not searched again; the effect of failures is computed again.
 TEST(TrainView, step_of_an_equal_design_is_kept) {
   Review first = joined_run(", checkpoint: { every: 20 min, to: [hot] }");
   first.trains[0].step.step = first.trains[0].step.step * 2;
@@ -224,7 +224,7 @@ TEST(TrainView, shares_of_the_step_and_of_the_wall_time_add_up) {
   }
 }
 
-// Nothing is published of such failures: only restarts may be longer or shorter.
+// Without published failure rates, only restarts may be longer or shorter.
 TEST(TrainView, without_published_rates_only_the_restart_varies) {
   machine::Models models = machine::known();
   models.failure_rates.clear();

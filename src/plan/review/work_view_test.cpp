@@ -29,7 +29,7 @@ Review small_pod(const std::string& workloads, const std::string& fleet = "") {
   return run_stages(d ? *d : design::Design{}, machine::known());
 }
 
-// Sizes by one over themselves: (1 + 1 + 1) / (1 + 1/2 + 1/4) = 12/7.
+// Sizes weighted by 1 / size: (1 + 1 + 1) / (1 + 1/2 + 1/4) = 12/7.
 TEST(WorkView, sizes_and_load_of_a_queue) {
   const Review r =
       small_pod("{ jobs: { name: j, rate: 6 /h, mean_duration: 2 h, sizes: [1, 2, 4] } }");
@@ -74,7 +74,7 @@ TEST(WorkView, tasks_slots_and_nodes_of_a_batch) {
   EXPECT_NEAR(accelerators.batches[0].nodes, 8, 1e-12);
 }
 
-// 144 TB at 40 GB/s is an hour; 144 TB out at 20 GB/s are two.
+// Reading 144 TB at 40 GB/s takes an hour; writing 144 TB at 20 GB/s takes two.
 TEST(WorkView, reads_writes_and_bounds_of_a_batch) {
   const std::string data = "dataset: { kind: tabular, size: 144 TB, tier: fast }";
   const Review read = small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data + " } }");
@@ -105,7 +105,8 @@ Review queued(const std::string& jobs, const std::string& fleet = "node: dgx-h10
                      " }\n");
 }
 
-// Two slices of three on an accelerator: four of them take two, so that a job takes half of one.
+// Two slices of three sevenths fit on an accelerator: four of them take two, so a job takes half of
+// one.
 TEST(WorkView, jobs_on_slices_take_their_share_of_an_accelerator) {
   const JobsView j = queued("mig: { 3g.40gb: 4 }").jobs.at(0);
   EXPECT_NEAR(j.mean_size, 0.5, 1e-12);
@@ -113,7 +114,7 @@ TEST(WorkView, jobs_on_slices_take_their_share_of_an_accelerator) {
   EXPECT_NEAR(j.work_units, 6 * 2 * 0.5, 1e-9);
   EXPECT_NEAR(j.queue.load, 6 * 2 * 0.5 / 64, 1e-9);
   EXPECT_EQ(j.largest_fits, cluster::GangVerdict::fits);
-  // Seven of one and one of seven are two accelerators for eight.
+  // Seven of one and one of seven are two accelerators for eight jobs.
   const JobsView mixed = queued("mig: { 1g.10gb: 7, 7g.80gb: 1 }").jobs.at(0);
   EXPECT_NEAR(mixed.mean_size, 0.25, 1e-12);
 }
@@ -134,7 +135,8 @@ TEST(WorkView, queue_is_mgc_with_a_variation_of_three) {
   EXPECT_GT(wide.mean_wait, Seconds(0));
 }
 
-// Racks of 18 hosts of four: one of them is given, or three, or as many as a service leaves.
+// Racks of 18 hosts with four accelerators: one rack is given, or three, or as many as a service
+// leaves.
 TEST(WorkView, queue_load_on_nodes_of_many_hosts) {
   const auto load = [](const std::string& jobs, const std::string& more = "") {
     const Review r = hand_review(
@@ -161,7 +163,7 @@ TEST(WorkView, reservations_for_others_reduce_the_nodes) {
                             "scheduler: { kind: slurm, quotas: [{ tenant: us, share: 0.5 }, { "
                             "tenant: them, share: 0.5 }], reservations: [" +
                                 windows + "] }\n");
-    return 12 / r.jobs.at(0).queue.load / 8;  // nodes that are there
+    return 12 / r.jobs.at(0).queue.load / 8;  // nodes that are left
   };
   const std::string half = "{ name: w, nodes: 4, start: 1 h, duration: 6 h, repeat: ";
   EXPECT_NEAR(load(half + "daily }"), 6 + 1, 1e-9) << "four for a quarter of the time";
@@ -217,8 +219,8 @@ design::Design clean_site(const std::string& work, Seconds wait) {
   return with;
 }
 
-// Job times are log-normal of a variation of three: s2 = ln 10. Each time is weighed by how often
-// it comes, and in carbon by its work; users say twice the time.
+// Job times are log-normal with a variation of three: s2 = ln 10. Each time is weighted by its
+// frequency and, for carbon, by its work; users ask for twice the time.
 TEST(WorkView, clean_hours_hold_jobs_by_their_length) {
   const Review r = run_stages(
       clean_site("jobs: { name: j, rate: 6 /h, mean_duration: 2 h, sizes: [1] }\n", hours(10)),
@@ -249,7 +251,7 @@ TEST(WorkView, clean_hours_hold_jobs_by_their_length) {
   EXPECT_LT(with, without);
 }
 
-// A batch of one hour that comes at midnight and at noon: at noon it waits until midnight.
+// A batch of one hour that arrives at midnight and at noon: at noon it waits until midnight.
 TEST(WorkView, clean_hours_hold_a_batch_when_it_comes) {
   const auto clean = [](const std::string& more) {
     const Review r = run_stages(
@@ -289,7 +291,7 @@ TEST(WorkView, cores_and_memory_limit_tasks_per_host) {
       << "one at the least";
 }
 
-// Two racks of 18 hosts of four: 36 tasks are on a quarter of them, half a rack.
+// Two racks of 18 hosts with four accelerators: 36 tasks use a quarter of them, half a rack.
 TEST(WorkView, batch_on_nodes_of_many_hosts) {
   const BatchView b =
       batched("accelerator_hours: 36, tasks: 36", "node: gb200-nvl72, count: 2").batches.at(0);
@@ -304,7 +306,7 @@ TEST(WorkView, batch_on_nodes_of_many_hosts) {
   EXPECT_NEAR(half.compute / hours(1), 2, 1e-9);
 }
 
-// Pieces of inference that hosts take with them are begun again: (e^x - 1) / x of the time.
+// Pieces of inference on a lost host start again: (e^x - 1) / x of the time.
 TEST(WorkView, lost_pieces_of_inference_start_again) {
   const std::string requests =
       "tasks: 4, inference: { model: llama-3-8b, tp: 2, requests: 4M, input_tokens: 500, "

@@ -11,7 +11,8 @@
 namespace orrery::rules {
 namespace {
 
-// Racks that no method for the nodes carries are thinned out: the cheapest method for them it is.
+// If no method for the nodes carries the racks, the racks are thinned out and get the cheapest
+// method that suits the nodes.
 TEST(EditsFacility, cheapest_cooling_that_carries_the_racks) {
   Hall h = hall_of([](design::Design& d) { d.sites[0].cooling = "direct-to-chip-1p"; });
   h.fleet().rack.power = kilowatts(400);
@@ -21,7 +22,7 @@ TEST(EditsFacility, cheapest_cooling_that_carries_the_racks) {
   EXPECT_EQ(cooling_for(h.review, h.view(), kilowatts(30.1))->id, "rear-door-passive");
 }
 
-// 44 kW take four nodes of 10.2: 32 racks of 127.
+// 44 kW carry four nodes of 10.2: 32 racks for 127 nodes.
 TEST(EditsFacility, denser_packing_or_cooling_frees_positions) {
   const auto edit = [](int positions, std::optional<int> per_rack) {
     design::Design d = review::lab_design("superpod-h100");
@@ -44,14 +45,14 @@ TEST(EditsFacility, denser_packing_or_cooling_frees_positions) {
     const Edit e = edit_positions(r, r.sites[0]);
     return e.path + " = " + e.value;
   };
-  // Doors of 35 kW take three (43 racks), of 70 kW five by their height (26).
+  // Doors of 35 kW carry three (43 racks), doors of 70 kW five, limited by height (26).
   EXPECT_EQ(cooled(43), "site.cooling = rear-door-passive");
   EXPECT_EQ(cooled(42), "site.cooling = rear-door-active");
   EXPECT_EQ(cooled(26), "site.cooling = rear-door-active");
   EXPECT_EQ(cooled(25), "site.racks = 64");
 }
 
-// Eight nodes of 10.2 kW: two a rack in air, three behind passive doors, five behind active ones.
+// Eight nodes of 10.2 kW: two per rack in air, three with passive doors, five with active ones.
 TEST(EditsFacility, better_cooling_frees_exactly_enough_positions) {
   const auto edit = [](int positions) {
     const review::Review r = review::hand_review(
@@ -73,8 +74,8 @@ TEST(EditsFacility, generators_first_then_batteries) {
   EXPECT_EQ(edit_ride(with.view()).value, at_least(seconds(90)));
 }
 
-// A site that allows more than its cooling reaches wants other cooling; one that allows less, fewer
-// nodes: as many as fit to the last bit.
+// A site that allows more than its cooling reaches needs other cooling; one that allows less needs
+// fewer nodes per rack: as many as fit to the last bit.
 TEST(EditsFacility, denser_cooling_or_fewer_nodes_per_rack) {
   const auto edit = [](Watts rack, Watts power) {
     design::Design d = review::lab_design("superpod-h100");

@@ -7,7 +7,7 @@
 namespace orrery::rules {
 namespace {
 
-// 40 GB/s that should be 60 are raised by the half; streams, requests and servers likewise.
+// 40 GB/s that should be 60 are raised by half; streams, requests and servers likewise.
 TEST(EditsStorage, feed_edit_widens_the_bottleneck) {
   review::Review r = review::lab_review("medical-imaging");
   review::TrainView& t = r.trains[0];
@@ -45,7 +45,7 @@ TEST(EditsStorage, loader_gets_enough_cores) {
   t.feed.decode = milliseconds(400);
   t.step.step = milliseconds(100);
   EXPECT_EQ(edit_of(edit_feed(r, t)), "workloads[0].train.dataset.loader_cores = 8");
-  t.step.step = milliseconds(57.2);  // 13.99 a device: 14 of 8 are 112
+  t.step.step = milliseconds(57.2);  // 13.99 per device: 14 of 8 are 112
   EXPECT_EQ(edit_of(edit_feed(r, t)), "workloads[0].train.dataset.loader_cores = 14");
   t.step.step = milliseconds(57);
   EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "a host has 112";
@@ -59,7 +59,7 @@ TEST(EditsStorage, capacity_edit_keeps_fewer_saves_or_grows_the_tier) {
   ASSERT_EQ(k.safe, &hot);
   k.size = terabytes(10);
   k.kept_on_safe = petabytes(3);
-  // Four saves in place of all of them: 3.9 - 3 + 0.04 PB are within the two.
+  // Keeping four saves instead of all: 3.9 - 3 + 0.04 PB are within the two.
   r.used[design::TierIndex(0)] = petabytes(3.9);
   EXPECT_EQ(edit_of(edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
   r.used[design::TierIndex(0)] = petabytes(4.96);
@@ -82,7 +82,7 @@ TEST(EditsStorage, save_target_is_the_first_tier_with_room) {
   t.checkpoint->size = terabytes(1);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]");
-  // Four saves more do not fit on the first: the next has room.
+  // Four more saves do not fit on the first: the next has room.
   r.used[design::TierIndex(0)] = petabytes(2) - terabytes(3.9);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, cold]");

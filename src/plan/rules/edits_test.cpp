@@ -45,7 +45,7 @@ TEST(Edits, over_booked_fleet_grows_if_its_site_carries_it) {
   const auto edit = [&] { return edit_of(edit_asked(r, fleet)); };
   book.bookings[2].nodes = 6.25;  // 128.25 of all
   EXPECT_EQ(edit(), "fleet[0].count = 129");
-  // Without the power for two more the largest gives way: 127 - 8.25 are left to it.
+  // Without power for two more nodes, the largest booking is reduced: 127 - 8.25 are left for it.
   r.sites[0].draw_peak = megawatts(2);
   EXPECT_EQ(edit(), "workloads[0].train.nodes = 118");
   book.bookings[1].nodes = 60;
@@ -73,7 +73,7 @@ TEST(Edits, nodes_come_from_the_fleet_or_enlarge_it) {
   const auto edit = [&](int nodes) { return edit_of(edit_nodes(r, jobs, fleet, nodes)); };
   EXPECT_EQ(edit(5), "workloads[2].jobs.nodes = 5");
   EXPECT_EQ(edit(6), "fleet[0].count = 128");
-  // What takes turns is not beside it; a run without a number takes what there is.
+  // Work that takes turns does not count beside it; a run without a number takes what is left.
   book.bookings[0].given = false;
   EXPECT_EQ(edit(125), "workloads[2].jobs.nodes = 125");
   EXPECT_EQ(edit(126), "fleet[0].count = 128");
@@ -101,7 +101,7 @@ TEST(Edits, rounding_adds_no_node) {
   EXPECT_EQ(edit_of(edit_nodes(r, jobs, r.fleets()[design::FleetIndex(0)], 5)), "workloads[2].jobs.nodes = 5");
 }
 
-// 10.2 kW a node at a PUE of 1.5: five more take 76.5 kW and, of four a rack, two racks.
+// 10.2 kW per node at a PUE of 1.5: five more take 76.5 kW and, with four per rack, two racks.
 TEST(Edits, site_carries_what_power_and_positions_allow) {
   Hall h = hall_of([](design::Design& d) { d.sites[0].racks = 34; });
   const machine::Fleet& fleet = h.review.fleets()[design::FleetIndex(0)];

@@ -48,7 +48,7 @@ TEST(EditsWork, without_a_replica_count_the_fleet_grows) {
   EXPECT_EQ(edit_of(edit_service(r, r.serves[0])), "fleet[0].count = 10");
 }
 
-// A zone that counts its own replicas gets its own edit: twelve fit on 48.
+// A zone with its own number of replicas gets its own edit: twelve fit on 48.
 TEST(EditsWork, zone_with_its_own_replicas_changes_them) {
   review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
@@ -65,7 +65,7 @@ TEST(EditsWork, zone_with_its_own_replicas_changes_them) {
   EXPECT_EQ(edit(14, 13), "fleet[0].count = 7") << "6.5 nodes";
 }
 
-// Europe has 0.35 of all: eight here are 7.5 / 0.35 = 21.4, so 22 of all.
+// Europe has a share of 0.35: eight replicas here are 7.5 / 0.35 = 21.4, so 22 in all.
 TEST(EditsWork, zone_by_share_changes_the_services_replicas) {
   review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[2];
@@ -77,13 +77,13 @@ TEST(EditsWork, zone_by_share_changes_the_services_replicas) {
   EXPECT_EQ(edit(8, 32), "workloads[0].serve.replicas = 22");
   EXPECT_EQ(edit(8, 31), "fleet[2].count = 4");
   EXPECT_EQ(edit(7, 32), "workloads[0].serve.replicas = 20") << "as given";
-  // Seven are too many for 24: six are 5.5 / 0.35 = 15.7 of all, and up to 18.
+  // Seven are too many for 24: six are 5.5 / 0.35 = 15.7 in all, and up to 18.
   EXPECT_EQ(edit(6, 24), "workloads[0].serve.replicas = 18");
   EXPECT_EQ(edit(1, 24), "workloads[0].serve.replicas = 18");
   EXPECT_EQ(edit(1, 4), "workloads[0].serve.replicas = 4") << "0.35 of four is one, of five two";
 }
 
-// With no number of its own a zone that needs more counts for the others too.
+// If a zone has no number of its own, its need also raises the number for the others.
 TEST(EditsWork, all_zones_of_a_service_are_served) {
   review::Review r = review::lab_review("chatbot-zones");
   design::Serve shared = *r.serves[0].serve;
@@ -98,16 +98,16 @@ TEST(EditsWork, all_zones_of_a_service_are_served) {
   // 9.5 / 0.4 = 23.75, 4.5 / 0.25 = 18, 6.5 / 0.35 = 18.6: 24, of which 10, 6 and 8.
   EXPECT_EQ(edit(0), "workloads[0].serve.replicas = 24");
   EXPECT_EQ(edit(1), "workloads[0].serve.replicas = 24");
-  // Europe has not room for eight: its own seven are 19, for which it has.
+  // Europe has no room for eight: its own seven correspond to 19, which fit.
   r.serves[2].devices_there = 28;
   EXPECT_EQ(edit(2), "workloads[0].serve.replicas = 19");
   EXPECT_EQ(edit(0), "workloads[0].serve.replicas = 24");
-  // A zone that cannot be served asks for nothing.
+  // A zone that cannot be served does not count.
   r.serves[0].infeasible = "no";
   EXPECT_EQ(edit(1), "workloads[0].serve.replicas = 20");
 }
 
-// A second service on the same fleet: whatever it lacks is said of it and not of the first.
+// A second service on the same fleet: what it lacks is reported for it, not for the first.
 TEST(EditsWork, other_services_do_not_change_the_edit) {
   review::Review r = review::lab_review("inference-pod");
   r.serves.push_back(r.serves[0]);
@@ -309,7 +309,7 @@ TEST(EditsWork, slices_shrink_from_the_most_common) {
   };
   EXPECT_EQ(edit({{"2g.35gb", 3}}), "fleet[1].mig = { 2g.35gb: 3 }");
   EXPECT_EQ(edit({{"2g.35gb", 4}}), "fleet[1].mig = { 2g.35gb: 3 }");
-  // Seven at the most, down to two beside two small ones, which are too much; then one.
+  // At most seven, then fewer, down to two with two small ones, which is still too much; then one.
   EXPECT_EQ(edit({{"3g.71gb", 9}, {"1g.18gb", 2}}), "fleet[1].mig = { 3g.71gb: 1, 1g.18gb: 2 }");
   EXPECT_EQ(edit({{"4g.71gb", 1}, {"7g.141gb", 1}}), "fleet[1].mig = { 7g.141gb: 1 }");
   EXPECT_EQ(edit({{"1g.18gb", 8}}), "fleet[1].mig = { 1g.18gb: 7 }");
@@ -329,13 +329,14 @@ TEST(EditsWork, nearest_batch_is_a_multiple_of_the_accelerators) {
   EXPECT_EQ(nearest(3500), 3584);
   EXPECT_EQ(nearest(1), 512);
   EXPECT_EQ(nearest(4096), 4096);
-  // One accelerator takes any batch, and the least is one; of two as near the larger is said.
+  // One accelerator takes any batch, and the least is one; of two equally near ones the larger is
+  // chosen.
   train.batch = 1;
   EXPECT_EQ(nearest_batch(review::run_stages(d, machine::known()).trains.at(0), 1), 1);
   EXPECT_EQ(nearest(3328), 3584);
 }
 
-// What is given counts by what is needed where that is more; jobs by what they hold, services by
+// A given number counts as the need if that is larger; jobs count by what they hold, services by
 // what they need, and a run without a number not at all.
 TEST(EditsWork, nodes_asked_by_number_or_need) {
   review::Review r = review::lab_review("superpod-h100");
@@ -356,8 +357,8 @@ TEST(EditsWork, nodes_asked_by_number_or_need) {
   EXPECT_EQ(asked(), 6);
 }
 
-// Jobs without a number of nodes: 1.25 of four nodes' work wants 5.6, of which the site carries six
-// or the rate falls by 1.389.
+// Jobs without a number of nodes: work of 1.25 times four nodes needs 5.6, of which the site
+// carries six, or the rate falls by 1.389.
 review::Review queue_pod(const std::string& site, const std::string& jobs) {
   return review::hand_review(
       "site: { region: usa" + site +
@@ -415,7 +416,7 @@ TEST(EditsWork, racks_are_added_whole) {
   EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 1") << "18 more";
 }
 
-// Tasks of one hour on 8 of 640: 80 hours for 20 want 32 slots, four nodes; never more than tasks.
+// Tasks of one hour on 8 of 640: 80 hours for 20 need 32 slots, four nodes; never more than tasks.
 TEST(EditsWork, batch_gets_nodes_to_end_in_time) {
   review::Review r = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\nworkloads: [{ batch: "
@@ -479,7 +480,7 @@ TEST(EditsWork, spares_keep_the_shortfall_below_one_percent) {
   EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 1");
 }
 
-// Four nodes end in time T; 1.9 times as fast wants 7.6, and eight do.
+// Four nodes end in time T; 1.9 times as fast needs 7.6, so eight do.
 TEST(EditsWork, nodes_for_a_deadline_are_tried) {
   const auto edit = [](const std::string& nodes, int beside, double faster) {
     review::Review r = review::hand_review(

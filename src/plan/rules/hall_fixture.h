@@ -6,7 +6,7 @@
 
 namespace orrery::rules {
 
-// 127 nodes of 10.2 kW, four a rack of 44 kW, behind active doors (70 kW).
+// 127 nodes of 10.2 kW, four per rack of 44 kW, with active doors (70 kW).
 struct Hall {
   review::Review review = review::lab_review("superpod-h100");
   review::SiteView& view() { return review.sites.at(0); }

@@ -19,7 +19,7 @@ TEST(RulesFacility, rack_above_the_sites_limit) {
   EXPECT_TRUE(findings_by(h.review, "facility.rack-above-cooling").empty());
 }
 
-// 71 kW at active doors, which reach 70: no method for air-cooled nodes carries it but a tank.
+// 71 kW with active doors, which reach 70: no method for air-cooled nodes carries it except a tank.
 TEST(RulesFacility, rack_above_its_cooling) {
   Hall h = hall_of([](design::Design& d) { d.sites[0].rack.reset(); });
   h.fleet().rack.power = kilowatts(71);
@@ -33,7 +33,7 @@ TEST(RulesFacility, rack_above_its_cooling) {
   EXPECT_EQ(none.edit->path + " = " + none.edit->value, "fleet[0].nodes_per_rack = 6");
 }
 
-// A rack at just what its cooling reaches is the site's limit's concern.
+// A rack exactly at what its cooling reaches is only limited by the site.
 TEST(RulesFacility, rack_at_exactly_what_its_cooling_reaches) {
   review::Review r = review::lab_review("superpod-h100");
   r.sites[0].fleets[0].rack.power = kilowatts(70);
@@ -134,8 +134,9 @@ TEST(RulesFacility, power_unit_too_small_for_its_racks) {
   EXPECT_TRUE(findings_by(none.review, "facility.pdu-rating").empty());
 }
 
-// Sized for 35 C, at 45 half of the rating is left (55 C is the hot side): of 2 MW in two units of
-// 1 MW and a spare, 1.5 MW; four of 0.5 carry all of it, two more than are needed.
+// Sized for 35 C, the plant has half of its rating at 45 C (55 C is the hot side): 2 MW in two
+// units of 1 MW and a spare give 1.5 MW; four units of 0.5 MW carry all of it, two more than
+// needed.
 TEST(RulesFacility, cooling_plant_at_the_hottest_hour) {
   Hall h = hall_of([](design::Design& d) {
     d.sites[0].cooling_design = 35;

@@ -52,7 +52,7 @@ TEST(RulesLedger, workload_too_large_for_the_fleet_is_reported_once) {
   EXPECT_EQ(findings_by(served, "cluster.nodes").size(), 1U);
 }
 
-// What is asked of another fleet is no word on this one.
+// A request to another fleet does not affect this one.
 TEST(RulesLedger, service_on_another_fleet_does_not_hide_the_finding) {
   review::Review r = review::lab_review("superpod-h100");
   for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) b.given = false;
@@ -77,7 +77,7 @@ TEST(RulesLedger, nodes_are_shown_to_a_hundredth) {
               testing::ElementsAre("1254.56", "127", "1234.57", "10", "9.99"));
 }
 
-// Sixteen replicas of four accelerators where eight do: 32 of 64 accelerators idle.
+// Sixteen replicas of four accelerators, but eight suffice: 32 of 64 accelerators are idle.
 TEST(RulesLedger, more_replicas_than_needed) {
   review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
@@ -213,8 +213,8 @@ TEST(RulesLedger, infeasible_runs_need_no_spares) {
   EXPECT_EQ(numbers_in(only_finding(r, "cluster.idle-nodes").what).back(), "0") << "no money";
 }
 
-// A run that takes what there is, a fleet without bookings and machines that are given back by the
-// hour are other matters; a reservation is paid for.
+// A run that takes all that is left, a fleet without bookings and machines that are returned hourly
+// are not reported; a reservation is paid for.
 TEST(RulesLedger, idle_nodes_are_reported_only_where_they_cost) {
   const auto count = [](const review::Review& r) {
     return findings_by(r, "cluster.idle-nodes").size();
@@ -242,7 +242,8 @@ TEST(RulesLedger, idle_nodes_are_reported_only_where_they_cost) {
   EXPECT_EQ(rented("reserved"), 1U);
 }
 
-// One of twenty is a spare; of nineteen it is more than that, and less than one is none.
+// One idle node in twenty counts as a spare; one in nineteen does not, and less than one node is
+// not reported.
 TEST(RulesLedger, up_to_one_idle_node_in_twenty) {
   const auto count = [](int nodes, double held) {
     review::Review r = review::hand_review(
@@ -269,8 +270,8 @@ TEST(RulesLedger, services_and_jobs_under_two_schedulers) {
   EXPECT_TRUE(findings_by(review::lab_review("small-lab"), "cluster.partitions").empty());
 }
 
-// 2.2 nodes of services are three; of a fleet of Kubernetes', which has more of them than nodes,
-// none is left.
+// 2.2 nodes of services need three; of a Kubernetes fleet whose services need more nodes than it
+// has, none is left.
 TEST(RulesLedger, split_of_a_fleet_between_two_schedulers) {
   review::Review r = review::edited_review(
       "superpod-h100", {{"scheduler.kind", "both"}, {"fleet[0].partition", "kubernetes"}});
@@ -311,7 +312,7 @@ TEST(RulesLedger, partition_too_small_for_its_workloads) {
                                       "scheduler.partitions[1].nodes = 21"}));
 }
 
-// What is held by more than there is of a fleet is not a partition's concern.
+// An over-booked fleet is not reported by the rule on partitions.
 TEST(RulesLedger, partition_of_an_over_booked_fleet) {
   design::Design d = review::lab_design("superpod-h100");
   d.scheduler.partitions = {{.name = "p", .nodes = 100}};
@@ -325,7 +326,7 @@ TEST(RulesLedger, partition_of_an_over_booked_fleet) {
   EXPECT_TRUE(findings_by(r, "cluster.partition-nodes").empty());
 }
 
-// Of eight nodes, four are partition b's. What takes turns needs the widest of it.
+// Four of eight nodes are partition b's. What takes turns needs the widest of it.
 TEST(RulesLedger, partition_edit_needs_nodes_that_are_left) {
   review::Pod pod;
   design::Design d = pod.review().design();
@@ -337,7 +338,7 @@ TEST(RulesLedger, partition_edit_needs_nodes_that_are_left) {
     d.workloads[i].terms.name = "w" + std::to_string(i);
     d.workloads[i].terms.partition = "a";
   }
-  const auto told = [&](int a, int b, std::vector<machine::Booking> bookings) {
+  const auto got = [&](int a, int b, std::vector<machine::Booking> bookings) {
     d.scheduler.partitions = {{.name = "a", .nodes = a}, {.name = "b", .nodes = b}};
     review::Review r = review::run_stages(d, machine::known());
     for (std::size_t i = 0; i < bookings.size(); ++i) {
@@ -348,24 +349,24 @@ TEST(RulesLedger, partition_edit_needs_nodes_that_are_left) {
   };
   const std::vector<machine::Booking> held = {
       {.nodes = 1, .given = true}, {.nodes = 2, .share = 0.4}, {.nodes = 1.5, .share = 0.3}};
-  EXPECT_FALSE(told(3, 4, held)) << "one, and two or one and a half in turn";
-  const auto f = told(2, 4, held);
+  EXPECT_FALSE(got(3, 4, held)) << "one, and two or one and a half in turn";
+  const auto f = got(2, 4, held);
   ASSERT_TRUE(f && f->edit);
   EXPECT_EQ(f->edit->path, "scheduler.partitions[0].nodes");
   EXPECT_EQ(f->edit->value, "3");
-  ASSERT_TRUE(told(2, 5, held)->edit) << "5 + 3 of 8";
-  const auto full = told(2, 6, held);
+  ASSERT_TRUE(got(2, 5, held)->edit) << "5 + 3 of 8";
+  const auto full = got(2, 6, held);
   ASSERT_TRUE(full);
   EXPECT_FALSE(full->edit) << "6 + 3 of 8";
 }
 
-// 63.5 of 127 nodes for all the time are half of the hours; of those 0.8 are used.
+// 63.5 of 127 nodes all the time are half of the hours; of those, 0.8 are used.
 TEST(RulesLedger, owning_costs_more_than_renting) {
   review::Review r = review::lab_review("superpod-h100");
   machine::FleetBook& book = book_in(r);
   book.bookings.resize(1);
   book.bookings[0].nodes = 63.5;
-  book.bookings[0].share = 3;  // no more than all the time
+  book.bookings[0].share = 3;  // at most all of the time
   r.cost.utilisation = 0.8;
   r.cost.break_even_earliest = 0.5;
   r.cost.accelerators = 1016;
@@ -377,7 +378,7 @@ TEST(RulesLedger, owning_costs_more_than_renting) {
   r.cost.break_even_earliest = 0.4 - 1e-9;
   EXPECT_TRUE(findings_by(r, "cost.renting").empty());
   r.cost.break_even_earliest = 0.5;
-  book.bookings[0].nodes = 500;  // no more than there are
+  book.bookings[0].nodes = 500;  // at most as many as there are
   EXPECT_TRUE(findings_by(r, "cost.renting").empty());
   book.bookings[0].nodes = 63.5;
   review::Review other = r;
@@ -397,7 +398,7 @@ TEST(RulesLedger, owning_costs_more_than_renting) {
   EXPECT_TRUE(findings_by(other, "cost.renting").empty());
 }
 
-// Half of ten nodes of accelerators; the hours of a hundred servers are no accelerators'.
+// Half of ten nodes of accelerators; the hours of a hundred servers are not accelerator-hours.
 TEST(RulesLedger, use_counts_accelerator_hours_only) {
   review::Review r = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 10 }, { name: c, node: "

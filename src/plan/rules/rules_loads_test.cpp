@@ -19,7 +19,7 @@ review::Review retrieving(const std::string& retrieval,
   return review::edited_review("inference-pod", more);
 }
 
-// 75 requests a second, twice that at peak, 200 reads each: 30,000 of 32 kB are 0.96 GB/s.
+// 75 requests per second, twice that at peak, 200 reads each: 30,000 of 32 kB are 0.96 GB/s.
 TEST(RulesLoads, retrieval_reads_above_the_tiers_rate) {
   const std::string reads =
       "{ tier: hot, index: 2 TB, reads: 200, read_size: 32 kB, read_p99: 1 ms }";
@@ -43,7 +43,8 @@ TEST(RulesLoads, retrieval_reads_above_the_drives_rate) {
   const review::Review r = retrieving("{ tier: hot, index: 2 TB, reads: " + significant(reads, 9) +
                                       ", read_size: 512 B }");
   const Finding f = only_finding(r, "serving.retrieval-reads");
-  // Nine tenths of what four servers give, of which eight are allowed: 4 * 0.9 / 0.8 * 1.01 = 4.5.
+  // Nine tenths of what four servers deliver, of which eight tenths are allowed: 4 * 0.9 / 0.8 *
+  // 1.01 = 4.5.
   EXPECT_EQ(edit_of(f), "storage[0].servers = 5");
 }
 
@@ -74,7 +75,7 @@ TEST(RulesLoads, batch_model_that_does_not_fit) {
   expect_finding(r, only_finding(r, "workload.inference"), "workloads[0].batch.inference");
 }
 
-// A small model that hands 0.55 of its answers on to one as large.
+// A small model that passes 0.55 of its answers on to one of equal size.
 TEST(RulesLoads, cascade_costs_more_than_the_larger_model) {
   const auto cascade = [](const char* share) {
     const std::string rest =

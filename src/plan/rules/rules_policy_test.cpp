@@ -30,7 +30,7 @@ TEST(RulesPolicy, data_outside_its_region) {
       "medical-imaging",
       {{"storage[0].region", "usa"}, {"workloads[0].train.dataset.tier", "cold"}});
   EXPECT_EQ(edits(saves), std::vector<std::string>{"workloads[0].train.checkpoint.to = [cold]"});
-  // With no other tier inside, the tier itself moves to where the run is.
+  // With no other tier inside the region, the tier itself moves to the run.
   const review::Review alone =
       review::edited_review("medical-imaging", {{"storage[0].region", "usa"},
                                                 {"storage[1].region", "usa"},
@@ -174,7 +174,8 @@ TEST(RulesPolicy, tier_moves_only_to_a_site_inside) {
                  "workloads[0].train.residency", "storage[0].region = deu");
 }
 
-// The zone's own fleet, or the last of its site that no earlier one is; the service's tag too.
+// The zone's own fleet, or the last fleet of its site that no earlier zone uses; the service's
+// residency too.
 TEST(RulesPolicy, failover_outside_the_services_residency) {
   review::Review r = review::edited_review(
       "chatbot-zones", {{"workloads[0].serve.residency", "usa"},
@@ -313,7 +314,7 @@ TEST(RulesPolicy, encryption_asked_for_but_not_offered) {
   EXPECT_EQ(with({{"fabric.compute.encrypted", "true"}, {"fabric.storage.encrypted", "true"}}), 0U);
 }
 
-// The hall's encryption is not that of a provider's drives.
+// The hall's encryption does not cover a provider's drives.
 TEST(RulesPolicy, site_encryption_does_not_cover_a_provider_tier) {
   const std::vector<design_text::Change> asked = {{"workloads[0].train.encrypt_at_rest", "true"},
                                                   {"site.encryption_at_rest", "true"},

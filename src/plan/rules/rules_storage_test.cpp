@@ -124,7 +124,7 @@ storage::AccessLatency slow_by(storage::AccessPart longest) {
           .longest = longest};
 }
 
-// 1.6 ms of a hot tier that is to stay under one.
+// 1.6 ms for a hot tier that should answer within one.
 TEST(RulesStorage, latency_finding_names_the_longest_part) {
   using enum storage::AccessPart;
   const review::Review r = with_tier(review::lab_review("superpod-h100"), 0,
@@ -198,7 +198,7 @@ review::Review on_drives(const std::string& run, const std::string& fleets,
       run + " } }]\n");
 }
 
-// A cache in the nodes holds what all of them hold: 2 x 30 of 80 TB.
+// A cache in the nodes has the drives of all of them: 2 x 30 of 80 TB.
 TEST(RulesStorage, cache_in_the_nodes_counts_all_hosts) {
   review::Review r = on_drives(
       "dataset: { tier: lake, samples: 400M, sample_size: 200 kB, epochs: 3, shuffle: true }",
@@ -292,7 +292,7 @@ TEST(RulesStorage, copies_that_pile_up) {
                  "storage[1].write = 110 GB/s");
 }
 
-// 200,000 events a second of 1,500 bytes are 0.3 GB/s.
+// 200,000 events per second of 1,500 bytes are 0.3 GB/s.
 TEST(RulesStorage, events_faster_than_their_tier) {
   const auto writes = [](const char* rate) {
     return review::edited_review("recommender", {{"storage[0].write", rate}});
@@ -316,7 +316,7 @@ TEST(RulesStorage, model_older_than_promised) {
   expect_finding(r, only_finding(r, "storage.features"), "workloads[0].train.features.freshness");
 }
 
-// It waits for the next run at worst, and for that run's end.
+// It waits up to a period for the next run, and for that run to end.
 TEST(RulesStorage, freshness_includes_the_next_run) {
   design::Design d = design_text::read_design(design_text::find_template("recommender")->text,
                                               machine::known().catalog())

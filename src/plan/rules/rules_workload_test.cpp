@@ -46,7 +46,7 @@ TEST(RulesWorkload, batch_that_leaves_machines_idle) {
   EXPECT_TRUE(findings_by(beside, "training.idle-nodes").empty());
   t.infeasible = "no";
   EXPECT_TRUE(findings_by(r, "training.idle-nodes").empty());
-  // A batch that no 512 share offers one that they do.
+  // For a batch that 512 accelerators cannot share, the finding offers one that they can.
   review::Review odd = changed_pod("av-vision", [](design::Design& d) {
     std::get<design::Train>(d.workloads[0].task).batch = 3200;
   });
@@ -54,7 +54,8 @@ TEST(RulesWorkload, batch_that_leaves_machines_idle) {
   EXPECT_EQ(batch.edit->value, "3072");
 }
 
-// A run of eight accelerators on two nodes: half of them are idle, unless it says so itself.
+// A run of eight accelerators on two nodes: half of them are idle, unless the design sets that
+// size.
 TEST(RulesWorkload, idle_accelerators_of_runs_without_a_size) {
   const auto count = [](const std::string& rest, int batch) {
     review::Review r = review::hand_review(
@@ -109,7 +110,7 @@ TEST(RulesWorkload, kv_tier_without_room) {
   expect_finding(r, only_finding(r, "serving.kv-room"), "workloads[0].serve.kv_tier.capacity",
                  "workloads[0].serve.kv_tier.capacity = 15.6 TB");
   EXPECT_TRUE(findings_by(with_kv("hot", terabytes(15.625)), "serving.kv-room").empty());
-  // Of host memory nothing is known, so that nothing is said.
+  // Host memory is unknown, so nothing is reported.
   EXPECT_TRUE(findings_by(with_kv("host", terabytes(900)), "serving.kv-room").empty());
 }
 
@@ -168,7 +169,8 @@ TEST(RulesWorkload, replicas_of_a_host_share_its_drives) {
 }
 
 TEST(RulesWorkload, service_below_its_availability) {
-  review::Review r = review::lab_review("inference-pod");  // 0.999 is asked for: 8.76 hours a year
+  // 0.999 is asked for: 8.76 hours per year
+  review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
   v.availability = 0.998;
   Finding f = only_finding(r, "serving.availability");
@@ -340,7 +342,7 @@ TEST(RulesWorkload, failover_over_a_line_that_is_too_slow) {
   to.line = gbits_per_s(12.5);
   expect_finding(r, only_finding(r, "serving.failover"), "fabric.wan[0].rate",
                  "fabric.wan[0].rate = " + at_least(gbits_per_s(12.5)));
-  // Of two sites on one line the one that sends more is named.
+  // If two sites share one line, the one that sends more is named.
   review::ServeView& other = r.serves[1];
   other.failover->to.at(0).line = gbits_per_s(20);
   EXPECT_TRUE(only_finding(r, "serving.failover").what.contains(other.label));
@@ -389,8 +391,8 @@ TEST(RulesWorkload, stage_that_never_ends) {
   EXPECT_TRUE(findings_by(joined, "pipeline.stages").empty());
 }
 
-// 18 TB an hour are 5 GB/s; with a twentieth to spare 5.25, written as 5.3: the rate that was
-// given, or what the tier takes, or what the other gives.
+// 18 TB per hour are 5 GB/s; with a twentieth to spare 5.25, written as 5.3: raises the given rate,
+// or what the tier accepts, or what the other delivers.
 TEST(RulesWorkload, slow_stage_widens_its_bottleneck) {
   const auto edit = [](const std::string& stages, std::size_t index, const std::string& rates) {
     review::Review r =
@@ -431,7 +433,7 @@ TEST(RulesWorkload, infeasible_stages_have_no_period) {
   EXPECT_TRUE(findings_by(r, "pipeline.period").empty());
 }
 
-// A workload that takes longer than a cycle wants machines; no line of the file mends it.
+// A workload that takes longer than a cycle needs more machines; no edit of the file cures it.
 TEST(RulesWorkload, slow_workload_stage_offers_no_edit) {
   review::Review r = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2, custom: { cores: 96 } "

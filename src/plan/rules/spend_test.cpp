@@ -19,7 +19,7 @@
 namespace orrery::rules {
 namespace {
 
-// Whatever a change brings pays where a useful hour costs as much as this.
+// Any change pays if a useful hour costs this much.
 review::Review at_any_price(review::Review r) {
   r.cost.per_useful_hour = usd_per_hour(1e6);
   return r;
@@ -116,7 +116,7 @@ TEST(Spend, best_five_come_first) {
   }
 }
 
-// What a change comes to is a review of its own.
+// The figures of a change are those of a review of the changed design.
 TEST(Spend, figures_are_those_of_the_changed_design) {
   const review::Review& r = review::lab_review("superpod-h100");
   design::Design d = r.design();
@@ -155,7 +155,7 @@ TEST(Spend, automatic_restart_is_part_of_the_change) {
   EXPECT_TRUE(found);
 }
 
-// A fall of the price by one in two thousand is worth a line, if it or the goodput reads otherwise.
+// A lower price by one in two thousand is listed if it, or the goodput, looks different.
 TEST(Spend, gain_must_be_visible) {
   review::Review r = at_any_price(review::lab_review("superpod-h100"));
   const auto spare_node = [](const std::vector<Spend>& all) {
@@ -250,7 +250,7 @@ TEST(Spend, edits_of_the_file_give_the_promised_price) {
   for (const design::Design& design : designs) {
     const std::string text = design_text::write_design(design);
     for (const Spend& s : best_spends(review::run_stages(design, machine::known()))) {
-      // A reader sees that it changes something.
+      // The reader can see that it changes something.
       const bool price_differs =
           significant(s.unit_cost_before_usd, 3) != significant(s.unit_cost_after_usd, 3);
       EXPECT_TRUE(price_differs || show(s.goodput_before, figures::Unit::ratio) !=

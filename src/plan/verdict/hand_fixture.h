@@ -12,7 +12,7 @@
 
 namespace orrery::verdict {
 
-// A figure by its id, of the first section that has it; an empty one where there is none.
+// A figure by its id, in the first section that has it; an empty one if there is none.
 inline figures::Number hand_figure(const std::vector<figures::Section>& sections,
                                    std::string_view id) {
   for (const figures::Section& s : sections) {

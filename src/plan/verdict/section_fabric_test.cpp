@@ -11,7 +11,7 @@
 namespace orrery::verdict {
 namespace {
 
-// Four units of 32 nodes: a leaf a rail, 1,016 ports and 32 uplinks of each leaf.
+// Four units of 32 nodes: one leaf per rail, 1,016 ports and 32 uplinks per leaf.
 TEST(SectionFabric, switches_cables_rates_and_price) {
   const review::Review& r = review::lab_review("superpod-h100");
   const auto all = fabric_sections(r);
@@ -49,7 +49,7 @@ TEST(SectionFabric, networks_of_several_sites_and_their_lines) {
   expect_words(line, "wan_rate", {.value = 1.25e9, .basis = Basis::given});
   expect_words(line, "wan_latency", {.value = 0.09, .basis = Basis::given});
   expect_words(line, "wan_price", {.value = 180e3, .basis = Basis::given});
-  // 70.55 billion weights of a byte, and some of two.
+  // 70.55 billion weights of one byte, and some of two.
   const figures::Figure* f = words_figure(line, "weights_across");
   ASSERT_NE(f, nullptr);
   EXPECT_NEAR(f->estimate.value, 72.6e9 / 1.25e9 + 0.09, 2);
@@ -71,7 +71,8 @@ TEST(SectionFabric, pause_storms_only_on_roce) {
   const auto all = fabric_sections(roce);
 }
 
-// A zone's fleet may have nothing to serve a model with: said, and the lines between sites go on.
+// A zone's fleet may be unable to serve a model: this is reported, and the lines between sites are
+// still shown.
 TEST(SectionFabric, lines_are_shown_even_if_a_zone_is_infeasible) {
   design::Design d = review::lab_design("chatbot-zones");
   d.fleet[1].node.clear();

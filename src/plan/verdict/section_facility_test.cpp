@@ -101,7 +101,7 @@ TEST(SectionFacility, power_units_plant_and_outages) {
   v.weather = &weather;
   const figures::Section s = facility_sections(r).at(0);
   expect_range(s, "pdu_load_train", 0.408, 0.408, 0.408);
-  // Two outages a year of half an hour, less ten minutes of battery at half load.
+  // Two outages per year of half an hour, less ten minutes of battery at half load.
   const double dark = 2 * 1800 * std::exp(-600.0 / 1800);
   expect_range(s, "dark_year", dark, dark * 0.5, dark * 2);
   expect_range(s, "cooling_units", 3, 3, 3);
@@ -109,7 +109,7 @@ TEST(SectionFacility, power_units_plant_and_outages) {
   const double out = 1 - std::exp(-0.03) * 1.03;
   EXPECT_NEAR(site_figure(s, "cooling_short").estimate.value, out, 1e-9);
   EXPECT_NEAR(site_figure(s, "cooling_hottest").estimate.value, 0.5, 1e-12);
-  // One of two carries 0.7 MW of 1.4; the coolant holds 0.7 L a kW at 3.947 kJ.
+  // One of two carries 0.7 MW of 1.4; the coolant holds 0.7 L per kW at 3.947 kJ.
   EXPECT_NEAR(site_figure(s, "throttle_after").estimate.value,
               0.7 * 1400 * 60e3 / 15.2 * 10 / 0.7e6, 1e-6);
 }
@@ -122,14 +122,14 @@ std::vector<figures::Section> hall_with(void (*change)(design::Design&)) {
 
 // A cooling plant is shown if the design gives any of its fields.
 TEST(SectionFacility, any_field_of_a_plant_shows_it) {
-  const auto told = [](void (*change)(design::Design&)) {
+  const auto got = [](void (*change)(design::Design&)) {
     return !hand_figure(hall_with(change), "cooling_units").id.empty();
   };
-  EXPECT_FALSE(told([](design::Design&) {}));
-  EXPECT_TRUE(told([](design::Design& d) { d.sites[0].cooling_unit = kilowatts(500); }));
-  EXPECT_TRUE(told([](design::Design& d) { d.sites[0].cooling_spares = 2; }));
-  EXPECT_TRUE(told([](design::Design& d) { d.sites[0].cooling_unit_mtbf = hours(900); }));
-  EXPECT_TRUE(told([](design::Design& d) { d.sites[0].cooling_design = 35; }));
+  EXPECT_FALSE(got([](design::Design&) {}));
+  EXPECT_TRUE(got([](design::Design& d) { d.sites[0].cooling_unit = kilowatts(500); }));
+  EXPECT_TRUE(got([](design::Design& d) { d.sites[0].cooling_spares = 2; }));
+  EXPECT_TRUE(got([](design::Design& d) { d.sites[0].cooling_unit_mtbf = hours(900); }));
+  EXPECT_TRUE(got([](design::Design& d) { d.sites[0].cooling_design = 35; }));
   const auto spares = hall_with([](design::Design& d) { d.sites[0].cooling_spares = 2; });
   EXPECT_EQ(hand_figure(spares, "cooling_short").id, "") << "without an MTBF of the units";
   EXPECT_EQ(hand_figure(spares, "cooling_hottest").id, "") << "nor how hot it gets";
@@ -194,7 +194,7 @@ TEST(SectionFacility, without_a_contract_the_rack_is_the_limit) {
   EXPECT_EQ(hand_figure(facility_sections(r), "ready_in").id, "");
 }
 
-// Two outages a year of half an hour in the mean, and nothing that would carry the site over them.
+// Two outages per year of half an hour on average, and no backup power.
 TEST(SectionFacility, site_without_backup_is_dark_for_all_outages) {
   review::Pod pod;
   pod.site = "region: usa, outage_mtbf: 0.5 y, outage: 30 min";

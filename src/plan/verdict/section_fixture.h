@@ -1,4 +1,4 @@
-// For tests of sections: a section and a figure by name, and what a figure says.
+// For tests of sections: a section and a figure by name, and the text of a figure.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 namespace orrery::verdict {
 namespace {
 
-// A terabyte comes in at 1 GB/s and is prepared, trained on and served; a copy of it is archived
-// beside that.
+// A terabyte is ingested at 1 GB/s, prepared, used for training and served; a copy of it is
+// archived in parallel.
 review::Review staged() {
   const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 8, "
@@ -85,7 +85,7 @@ TEST(SectionPipeline, every_stage_and_the_lead) {
   expect_stage_time(in, "bytes_in", 1e12, 1e12, 1e12);
   expect_stage_time(in, "bytes_out", 1e12, 1e12, 1e12);
   expect_stage_time(stage_words(all, "pipeline: fit"), "stage_time", 10800, 8640, 15120);
-  // A service moves nothing that the design knows of.
+  // A service moves no bytes that the design gives.
   EXPECT_EQ(stage_words(all, "pipeline: up").figures.size(), 3U);
 }
 

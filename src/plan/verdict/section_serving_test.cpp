@@ -120,7 +120,7 @@ TEST(SectionServing, cascade_combines_quality_time_and_cost) {
   v.answer = seconds(1.5);
   large.answer = seconds(4);
   v.error = 0.2;
-  // A cent a second for each accelerator: 1.2345 and 12.345 cents an answer here and there.
+  // A cent per second for each accelerator: 1.2345 and 12.345 cents per answer here and there.
   r.cost.annual = usd(0.01 * 31536000);
   r.cost.accelerators = 1;
   v.devices = 1.2345;
@@ -143,7 +143,7 @@ TEST(SectionServing, cascade_combines_quality_time_and_cost) {
               1e-9);
   expect_ends(hand_figure(sections, "usd_per_kanswer"), 0.35, 0.45);
   const figures::Number alone = hand_figure(sections, "usd_per_kanswer_alone");
-  // 7,901.2 a second of which a replica carries 0.4: 19,753.
+  // 7,901.2 per second, of which a replica carries 0.4: 19,753.
   EXPECT_NEAR(alone.estimate.value, 19753 * 10.0, 1e-6);
   expect_ends(alone, 0.35, 0.45);
 }
@@ -154,12 +154,12 @@ TEST(SectionServing, quality_is_given_or_assumed) {
         spoken_service("tp: 1, replicas: 4, " + said + "arrivals: { " + kSpoken + " }");
     return hand_figure(serving_sections(r), "quality");
   };
-  const figures::Number told = quality("quality: 0.7, quality_source: a test, ");
-  EXPECT_EQ(told.estimate.value, 0.7);
-  EXPECT_EQ(told.estimate.low, 0.7);
-  EXPECT_EQ(told.estimate.high, 0.7);
-  EXPECT_EQ(told.estimate.reference, "a test");
-  EXPECT_EQ(told.estimate.basis, Basis::given);
+  const figures::Number got = quality("quality: 0.7, quality_source: a test, ");
+  EXPECT_EQ(got.estimate.value, 0.7);
+  EXPECT_EQ(got.estimate.low, 0.7);
+  EXPECT_EQ(got.estimate.high, 0.7);
+  EXPECT_EQ(got.estimate.reference, "a test");
+  EXPECT_EQ(got.estimate.basis, Basis::given);
   const figures::Number bare = quality("quality: 0.7, ");
   EXPECT_EQ(bare.estimate.reference, "the design, without a source");
   EXPECT_EQ(bare.estimate.basis, Basis::assumed);
@@ -194,7 +194,7 @@ TEST(SectionServing, failover_to_two_zones) {
   EXPECT_EQ(hand_figure(sections, "failover_ttft_p99").estimate.value, 0.4);
 }
 
-// Weights that come slowly: 16 GB at 1 GB/s, a fifth less or twice as long.
+// Weights that load slowly: 16 GB at 1 GB/s, a fifth less or twice as long.
 TEST(SectionServing, load_time_of_the_weights) {
   const review::Review kept =
       spoken_service("tp: 1, replicas: 4, weights_tier: fast, arrivals: { " + kSpoken + " }");
@@ -247,7 +247,7 @@ TEST(SectionServing, latencies_replicas_and_token_price) {
   expect_figure(s, "replicas_needed", 15.2, 13, 19);
   expect_figure(s, "accelerators", 64, 64, 64);
   expect_figure(s, "availability", 0.99, 0.99 * 0.999, 0.99);
-  // One dollar an hour for each of 64, 18 million tokens an hour.
+  // One dollar per hour for each of 64, 18 million tokens per hour.
   expect_figure(s, "usd_per_mtoken", 64 / 18.0, 64 / 18.0 * 0.65, 64 / 18.0 * 1.45);
   EXPECT_NE(s.limit, "");
   v.dark = 0.001;
@@ -294,7 +294,7 @@ TEST(SectionServing, failover_when_a_site_is_lost) {
   EXPECT_FALSE(has_figure(alone, "failover_load"));
 }
 
-// A quarter of what 'small' answers goes on to 'large'. An accelerator is a tenth of a cent a
+// A quarter of the answers of 'small' go on to 'large'. An accelerator costs a tenth of a cent per
 // second.
 struct Pair {
   review::Review r;
@@ -425,8 +425,8 @@ TEST(SectionServing, cascade_quality_needs_both_qualities) {
   EXPECT_FALSE(p.view()->quality);
 }
 
-// Whatever a response cache answers came over the line all the same: 10 a second, three times that
-// at the peak, of 1 MB.
+// Requests that a response cache answers came over the line as well: 10 per second, three times
+// that at the peak, of 1 MB.
 TEST(SectionServing, inbound_bytes_include_cache_hits) {
   review::Pod pod;
   for (const char* hits : {"0", "0.4", "0.9"}) {

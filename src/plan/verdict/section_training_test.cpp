@@ -12,7 +12,8 @@
 namespace orrery::verdict {
 namespace {
 
-// 960 accelerators, a step of 2.5 s and 7.2 M tokens, known to a tenth; goodput 0.9 of 0.8 to 0.96.
+// 960 accelerators, a step of 2.5 s and 7.2 M tokens, known to a tenth; goodput 0.9, between 0.8
+// and 0.96.
 review::Review stepping() {
   review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
@@ -48,7 +49,7 @@ TEST(SectionTraining, rates_and_times) {
   expect_figure(s, "memory", 60e9, 57e9, 63e9);
   expect_figure(s, "rate_per_accelerator", 3000, 2700, 3300);
   expect_figure(s, "useful_rate", 2.592e6, 2.592e6 * 0.9, 2.592e6 * 1.1);
-  // Slower by 0.9/0.8 - 1 = 0.125, faster by 1 - 0.9/0.96 = 0.0625, each beside a tenth.
+  // Slower by 0.9/0.8 - 1 = 0.125, faster by 1 - 0.9/0.96 = 0.0625, each combined with a tenth.
   const double below = std::hypot(0.1, 0.0625);
   const double above = std::hypot(0.1, 0.125);
   expect_figure(s, "run_time", 9 * 86400, 9 * 86400 * (1 - below), 9 * 86400 * (1 + above));
@@ -116,7 +117,7 @@ TEST(SectionTraining, checkpoint_times_and_intervals) {
   expect_figure(s, "restore_time", 8, 6, 10);
   expect_figure(s, "loss_per_save", 0.02, 0.01, 0.03);
   expect_figure(s, "host_memory", 32e9, 32e9, 32e9);
-  k.drain.uneven = seconds(0.1);  // half a per cent is not told
+  k.drain.uneven = seconds(0.1);  // half a per cent is left out
   k.interval_limit = failure::IntervalLimit::drain;
   k.async = false;
   k.safe = nullptr;
@@ -216,7 +217,7 @@ TEST(SectionTraining, cores_that_move_data) {
   expect_ends(hand_figure(training_sections(r), "accelerator_utilisation"), 0.05, 0);
 }
 
-// 3 % of the step and 4 of the goodput are 5 together; on the slow side 12 are with 5 of it 13.
+// 3 % of the step and 4 % of the goodput are 5 % together; on the slow side, 12 % and 5 % are 13 %.
 TEST(SectionTraining, run_time_combines_step_and_goodput_errors) {
   review::Review r = review::lab_review("superpod-h100");
   review::TrainView& v = r.trains.at(0);

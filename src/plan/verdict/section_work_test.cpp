@@ -71,7 +71,7 @@ TEST(SectionWork, batch_duration_and_its_limit) {
   EXPECT_TRUE(section().figures.empty());
 }
 
-// A copy of the machine whose tiers may be set.
+// A copy of the machine whose tiers may be changed.
 review::Review with_tiers(void (*change)(machine::Tiers&)) {
   review::Review r = review::lab_review("superpod-h100");
   auto m = std::make_shared<machine::Machine>(*r.machine);
@@ -105,7 +105,7 @@ TEST(SectionWork, tier_rates_latency_and_capacity) {
   expect_words(s, "used", {5e14, 0.05, 0.05, Basis::derived});
   EXPECT_NE(s.limit, "");
   EXPECT_EQ(words_figure(s, "servers"), nullptr) << "the design counts them";
-  // 384 drives at 135 USD a TB and three tenths for their servers; 18 W and a half.
+  // 384 drives at 135 USD per TB plus three tenths for their servers; 18 W and a half more.
   const std::string bought = "384 x tlc-gen4 for 2000 TB, as the design counts them, in 16 servers";
   const double usd = 135 * 7.68 * 1.3 * 384 / 2000;
   expect_words(s, "usd_per_tb", {usd, 1 / 3.0, 1 / 3.0, Basis::vendor});
@@ -201,7 +201,8 @@ TEST(SectionWork, durability_by_given_or_assumed_code) {
   EXPECT_NE(words_figure(s, "watts_per_tb"), nullptr);
 }
 
-// A rate is known to a quarter and so are the servers for it; for a code's sake they are counted.
+// A rate is known to a quarter, and so are the servers for it; servers needed by the code are
+// exact.
 TEST(SectionWork, servers_are_as_uncertain_as_what_they_are_for) {
   review::Pod pod;
   pod.tier = "name: fast, tier: hot, kind: parallel-fs, device: tlc-gen4, read: 2000 GB/s";

@@ -31,7 +31,7 @@ struct Told {
   bool has(Layer layer, std::string_view id) const { return verdict.figure(layer, id) != nullptr; }
 };
 
-Told told(const std::string& design) {
+Told got(const std::string& design) {
   const auto d =
       design_text::read_design("orrery: 1\nname: a\n" + design, machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
@@ -54,8 +54,8 @@ void expect_spread(const Estimate& e, double below, double above) {
 
 TEST(Sections, hashed_permutation_overloads_a_link) {
   const auto net = [](const std::string& rest) {
-    return told(kSite + "fleet: [{ name: f, node: dgx-h100, count: 64 }]\n" +
-                "fabric: { compute: { topology: fat-tree, switch: qm9700, " + rest + " } }\n");
+    return got(kSite + "fleet: [{ name: f, node: dgx-h100, count: 64 }]\n" +
+               "fabric: { compute: { topology: fat-tree, switch: qm9700, " + rest + " } }\n");
   };
   // 512 ports on 16 leaves, half of whose 64 ports go up.
   const double links = 16 * 32;
@@ -67,20 +67,21 @@ TEST(Sections, hashed_permutation_overloads_a_link) {
   EXPECT_EQ(net("routing: adaptive").at(Layer::fabric, "worst_link"), 1);
 }
 
-// Seven of eight senders' 50 GB/s are too much for a port; each of eight has 900 kB before Xoff.
+// Seven of eight senders' 50 GB/s are too much for a port; each of the eight has 900 kB before
+// Xoff.
 TEST(Sections, pauses_begin_when_buffers_reach_xoff) {
   const auto with = [](const std::string& roce) {
-    return told(kSite + kPod +
-                "fabric: { compute: { topology: fat-tree, switch: sn5600, protocol: roce, "
-                "port_rate: 400 Gb/s, roce: { pfc: true, ecn: true, " +
-                roce + " } } }\n");
+    return got(kSite + kPod +
+               "fabric: { compute: { topology: fat-tree, switch: sn5600, protocol: roce, "
+               "port_rate: 400 Gb/s, roce: { pfc: true, ecn: true, " +
+               roce + " } } }\n");
   };
-  const Told told = with("xoff: 900 kB, ecn_kmin: 200 kB, ecn_kmax: 2 MB, ecn_pmax: 0.2");
-  EXPECT_NEAR(told.at(Layer::fabric, "pause_after"), 8 * 900e3 / (7 * 50e9), 1e-12);
-  expect_spread(told.of(Layer::fabric, "pause_after"), 0.3, 0.5);
-  EXPECT_GT(told.at(Layer::fabric, "marked_queue"), 200e3);
-  EXPECT_LT(told.at(Layer::fabric, "marked_queue"), 2e6);
-  EXPECT_EQ(told.at(Layer::fabric, "storm_time"), 600) << "until a collective gives up";
+  const Told got = with("xoff: 900 kB, ecn_kmin: 200 kB, ecn_kmax: 2 MB, ecn_pmax: 0.2");
+  EXPECT_NEAR(got.at(Layer::fabric, "pause_after"), 8 * 900e3 / (7 * 50e9), 1e-12);
+  expect_spread(got.of(Layer::fabric, "pause_after"), 0.3, 0.5);
+  EXPECT_GT(got.at(Layer::fabric, "marked_queue"), 200e3);
+  EXPECT_LT(got.at(Layer::fabric, "marked_queue"), 2e6);
+  EXPECT_EQ(got.at(Layer::fabric, "storm_time"), 600) << "until a collective gives up";
   EXPECT_EQ(with("xoff: 900 kB, pfc_watchdog: true, watchdog_time: 150 ms")
                 .at(Layer::fabric, "storm_time"),
             0.15);
@@ -88,7 +89,7 @@ TEST(Sections, pauses_begin_when_buffers_reach_xoff) {
 }
 
 TEST(Sections, three_tiers_have_core_switches) {
-  const Told t = told(kSite + "fleet: [{ name: f, node: dgx-h100, count: 512 }]\n" + kNet);
+  const Told t = got(kSite + "fleet: [{ name: f, node: dgx-h100, count: 512 }]\n" + kNet);
   const fabric::Topology& n = *t.review.networks().compute.topology;
   EXPECT_EQ(t.at(Layer::fabric, "core_switches", "compute network"), n.cores);
   EXPECT_EQ(n.cores, 64) << "4,096 links of 64 ports";
@@ -98,14 +99,14 @@ TEST(Sections, three_tiers_have_core_switches) {
 // 64 accelerators of 8 hosts: each of eight NICs carries an eighth of twice the bytes, less a
 // rank's.
 TEST(Sections, all_reduce_is_no_faster_than_its_nics) {
-  const double t = told(kSite + kPod + kNet).at(Layer::fabric, "all_reduce_1gib");
+  const double t = got(kSite + kPod + kNet).at(Layer::fabric, "all_reduce_1gib");
   const double by_nic = 2 * 7.0 / 8 / 8 * 1073741824 / 50e9;
   EXPECT_GT(t, by_nic);
   EXPECT_LT(t, 2 * by_nic);
 }
 
 TEST(Sections, line_between_sites) {
-  const Told t = told(
+  const Told t = got(
       "sites: [{ name: here, region: usa }, { name: there, region: usa }]\n"
       "fleet:\n  - { name: f, node: dgx-h100, count: 2, site: here }\n"
       "  - { name: g, node: dgx-h100, count: 2, site: there }\n"
@@ -123,14 +124,15 @@ TEST(Sections, line_between_sites) {
 }
 
 TEST(Sections, plant_has_units_for_its_heat) {
-  const Told t = told(
-      "site: { region: usa, cooling: direct-to-chip-1p, rack: 60 kW, cooling_unit: 30 kW, "
-      "cooling_spares: 2, cooling_unit_mtbf: 1 y }\n" +
-      kPod + kNet);
+  const Told t =
+      got("site: { region: usa, cooling: direct-to-chip-1p, rack: 60 kW, cooling_unit: 30 kW, "
+          "cooling_spares: 2, cooling_unit_mtbf: 1 y }\n" +
+          kPod + kNet);
   const double heat = t.at(Layer::facility, "it_nameplate");
   const double needed = std::ceil(heat / 30e3);
   EXPECT_EQ(t.at(Layer::facility, "cooling_units"), needed + 2);
-  // Three out of `needed` and two: one unit's share is not carried; 0.7 L a kW, 3.947 kJ a L and K.
+  // Three units are out of `needed` plus two: one unit's share is not removed; 0.7 L per kW, 3.947
+  // kJ per L and K.
   const double per_kelvin = heat / 1e3 * 0.7 * 3947;
   EXPECT_NEAR(t.at(Layer::facility, "throttle_after"), per_kelvin * 10 / (heat / needed),
               per_kelvin * 10 / (heat / needed) * 0.002);
@@ -139,11 +141,11 @@ TEST(Sections, plant_has_units_for_its_heat) {
 }
 
 TEST(Sections, power_unit_carries_its_racks) {
-  const Told t = told(
-      "site: { region: usa, rack: 44 kW }\n"
-      "fleet: [{ name: f, node: dgx-h100, count: 8, nodes_per_rack: 2, pdu_rating: "
-      "100 kW, failures: { racks_per_pdu: 3 } }]\n" +
-      kNet);
+  const Told t =
+      got("site: { region: usa, rack: 44 kW }\n"
+          "fleet: [{ name: f, node: dgx-h100, count: 8, nodes_per_rack: 2, pdu_rating: "
+          "100 kW, failures: { racks_per_pdu: 3 } }]\n" +
+          kNet);
   const double rack = t.at(Layer::facility, "rack_power_f");
   EXPECT_NEAR(rack, 2 * 10.2e3, 300);
   EXPECT_NEAR(t.at(Layer::facility, "pdu_load_f"), 3 * rack / 100e3, 1e-12);
@@ -156,19 +158,18 @@ const std::string kLengths = "input_tokens: 800, output_tokens: 100";
 
 // A terabyte at 1 GB/s, then ten gigabytes at the tier's own rate, a cycle each day.
 TEST(Sections, stages_follow_one_another) {
-  const Told t =
-      told(kSite + kPod + kNet +
-           "storage:\n"
-           "  - { name: hot, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
-           "devices_per_server: 8, read: 40 GB/s, write: 20 GB/s, capacity: 200 TB }\n"
-           "  - { name: slow, tier: cold, kind: object, device: obj-hdd-node, servers: "
-           "4, read: 1 GB/s, write: 500 MB/s, capacity: 900 TB }\n"
-           "pipeline:\n  every: 1 d\n  stages:\n"
-           "    - { stage: ingest, name: in, to: hot, size: 1 TB, rate: 8 Gb/s }\n"
-           "    - { stage: archive, name: out, from: hot, to: slow, size: 100 GB }\n"
-           "    - { stage: serve, name: up, workload: s }\n"
-           "workloads:\n" +
-           told_service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
+  const Told t = got(kSite + kPod + kNet +
+                     "storage:\n"
+                     "  - { name: hot, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
+                     "devices_per_server: 8, read: 40 GB/s, write: 20 GB/s, capacity: 200 TB }\n"
+                     "  - { name: slow, tier: cold, kind: object, device: obj-hdd-node, servers: "
+                     "4, read: 1 GB/s, write: 500 MB/s, capacity: 900 TB }\n"
+                     "pipeline:\n  every: 1 d\n  stages:\n"
+                     "    - { stage: ingest, name: in, to: hot, size: 1 TB, rate: 8 Gb/s }\n"
+                     "    - { stage: archive, name: out, from: hot, to: slow, size: 100 GB }\n"
+                     "    - { stage: serve, name: up, workload: s }\n"
+                     "workloads:\n" +
+                     told_service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
   const std::string in = "pipeline: in", out = "pipeline: out";
   EXPECT_EQ(t.at(Layer::cluster, "stage_start", in), 0);
   EXPECT_NEAR(t.at(Layer::cluster, "stage_time", in), 1000, 0.1);
@@ -179,7 +180,7 @@ TEST(Sections, stages_follow_one_another) {
   expect_spread(t.of(Layer::cluster, "stage_time", out), 0.2, 0.4);
   EXPECT_NEAR(t.at(Layer::cluster, "bytes_out", in), 1e12, 1);
   EXPECT_NEAR(t.at(Layer::cluster, "bytes_in", out), 1e11, 1);
-  // New weights are up once replicas have taken them.
+  // New weights serve once the replicas have loaded them.
   const double lead = t.at(Layer::cluster, "stage_end", "pipeline: up");
   EXPECT_GT(lead, 1200);
   EXPECT_EQ(t.at(Layer::cluster, "lead"), lead);
@@ -190,11 +191,11 @@ TEST(Sections, stages_follow_one_another) {
 }
 
 TEST(Sections, index_is_read_before_the_prompt) {
-  const Told t = told(kSite + kPod + kNet + kTier + "workloads:\n" +
-                      told_service("s",
-                                   "replicas: 4, retrieval: { tier: hot, index: 2 TB, reads: 40, "
-                                   "hops: 4 }, arrivals: { rate: 8 /s, peak: 3, " +
-                                       kLengths + " }"));
+  const Told t = got(kSite + kPod + kNet + kTier + "workloads:\n" +
+                     told_service("s",
+                                  "replicas: 4, retrieval: { tier: hot, index: 2 TB, reads: 40, "
+                                  "hops: 4 }, arrivals: { rate: 8 /s, peak: 3, " +
+                                      kLengths + " }"));
   const review::ServeView& v = t.review.serves.front();
   EXPECT_EQ(t.at(Layer::serving, "retrieval"), v.request.before.base());
   expect_spread(t.of(Layer::serving, "retrieval"), 0.4, 0.6);
@@ -205,7 +206,7 @@ TEST(Sections, index_is_read_before_the_prompt) {
 }
 
 TEST(Sections, cascade_costs_what_each_answer_takes) {
-  const Told t = told(
+  const Told t = got(
       kSite + kPod + kNet + "workloads:\n" +
       told_service("small", "replicas: 4, quality: 0.7, arrivals: { rate: 20 /s, " + kLengths +
                                 " }, escalate: { service: large, share: 0.25 }") +
@@ -224,7 +225,7 @@ TEST(Sections, cascade_costs_what_each_answer_takes) {
 }
 
 TEST(Sections, tier_per_terabyte) {
-  const Told t = told(kSite + kPod + kNet + kTier);
+  const Told t = got(kSite + kPod + kNet + kTier);
   const machine::Tier& tier = t.review.tiers().front();
   EXPECT_EQ(t.at(Layer::storage, "read"), 40e9);
   EXPECT_EQ(t.at(Layer::storage, "write"), 20e9);
@@ -243,12 +244,12 @@ TEST(Sections, tier_per_terabyte) {
   expect_spread(t.of(Layer::storage, "latency"), 0.3, 1);
 }
 
-// Ten nodes of eight are wanted: two are missing, and none is idle.
+// Ten nodes are wanted and eight exist: two are missing, and none is idle.
 TEST(Sections, missing_nodes_are_counted) {
   const auto fleet = [](int nodes) {
-    return told(kSite + kPod + kNet +
-                "workloads: [{ train: { model: llama-3-8b, tokens: 1B, batch: " +
-                std::to_string(nodes * 8) + ", nodes: " + std::to_string(nodes) + " } }]\n");
+    return got(kSite + kPod + kNet +
+               "workloads: [{ train: { model: llama-3-8b, tokens: 1B, batch: " +
+               std::to_string(nodes * 8) + ", nodes: " + std::to_string(nodes) + " } }]\n");
   };
   const Told over = fleet(10);
   EXPECT_EQ(over.at(Layer::cluster, "over_booked"), 2);
@@ -261,9 +262,9 @@ TEST(Sections, missing_nodes_are_counted) {
 // An H100 has seven compute slices; two of three leave one that no profile uses.
 TEST(Sections, stranded_slices) {
   const Told t =
-      told(kSite + "fleet: [{ name: f, node: dgx-h100, count: 1, mig: { 3g.40gb: 2 } }]\n" + kNet +
-           "workloads:\n" +
-           told_service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
+      got(kSite + "fleet: [{ name: f, node: dgx-h100, count: 1, mig: { 3g.40gb: 2 } }]\n" + kNet +
+          "workloads:\n" +
+          told_service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
   EXPECT_NEAR(t.at(Layer::cluster, "stranded"), 1.0 / 7, 1e-9);
 }
 

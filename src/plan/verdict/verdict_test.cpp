@@ -54,13 +54,13 @@ TEST(Verdict, coarse_layers_are_named) {
   EXPECT_EQ(all[3].find("facility: "), 0U);
   EXPECT_EQ(all[4].find("cost: "), 0U);
   EXPECT_EQ(coarse(review::lab_review("fraud-cpu")).size(), 2U);
-  EXPECT_EQ(
-      coarse(review::lab_review("av-vision"))[0].find(
-          review::lab_review("av-vision").trains[0].label + ": a plain network is a roofline"),
-      0U);
+  EXPECT_EQ(coarse(review::lab_review("av-vision"))[0].find(
+                review::lab_review("av-vision").trains[0].label +
+                ": a non-transformer network is a roofline"),
+            0U);
 }
 
-// Agents and qualities are of an example: no template has them.
+// Agents and qualities occur in an example only: no template has them.
 TEST(Verdict, every_metric_is_given_by_some_template_or_example) {
   std::vector<design::Design> all;
   for (const design_text::Template& t : design_text::templates())

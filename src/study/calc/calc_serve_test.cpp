@@ -56,7 +56,7 @@ double served(const CalcTexts& given, std::string_view id) {
   return -1;
 }
 
-// Two of them do less than the whole, and more than half of it; no link joins them.
+// Two slices do less than the whole, and more than half of it; no link joins them.
 TEST(CalcServe, users_on_slices) {
   const CalcTexts given{{"model", "llama-3-8b"}, {"accelerator", "h200-sxm"}, {"slice", "3g.71gb"},
                         {"gpus", "2"},           {"dtype", "bf16"},           {"engine", "vllm"}};
@@ -132,7 +132,7 @@ double served_value(const Calculation& c, std::string_view id) {
 
 TEST(CalcServe, rates_are_rounded_to_four_digits) {
   const Calculation c = served_to_the_digit({{"rate", "1.23456789"}});
-  EXPECT_EQ(c.answer.find("1.235 requests a second need "), 0U) << c.answer;
+  EXPECT_EQ(c.answer.find("1.235 requests per second need "), 0U) << c.answer;
   const double gpus = served_value(c, "gpus");
   const double rent = served_value(c, "rent");
   for (const figures::Number& f : c.figures) {

@@ -57,14 +57,14 @@ TEST(Calc, checkpoint_size_is_parameters_times_bytes) {
   EXPECT_NEAR(value("checkpoint", given, "bandwidth_needed"), 980e9 / 30, 1);
   EXPECT_DOUBLE_EQ(value("checkpoint", given, "written_per_day"), 48 * 980e9);
   EXPECT_DOUBLE_EQ(value("checkpoint", {{"params", "1B"}, {"bytes-per-param", "2"}}, "size"), 2e9);
-  EXPECT_FALSE(has(*ask("checkpoint"), "bandwidth_needed"));  // nothing was asked
-  // The servers' own write time is known less well than the bytes.
+  EXPECT_FALSE(has(*ask("checkpoint"), "bandwidth_needed"));  // it was not asked for
+  // The servers' own write time is less exact than the bytes.
   const auto answer = ask("checkpoint", given);
   EXPECT_GT(figure(*answer, "write_time").high / figure(*answer, "write_time").value, 1.05);
   EXPECT_LT(figure(*answer, "size").high / figure(*answer, "size").value, 1.01);
 }
 
-// 6 N D FLOPs over what the accelerators really do: 8.4e23 / (1016 x peak x 0.4 x 0.95).
+// 6 N D FLOPs over what the accelerators really deliver: 8.4e23 / (1016 x peak x 0.4 x 0.95).
 TEST(Calc, training_time_is_flops_over_delivered_flops) {
   const double peak = parts().accelerator("h100-sxm")->peak(catalog::Dtype::bf16)->base();
   const CalcTexts given{{"params", "70B"}, {"tokens", "2T"}, {"gpus", "1016"}};
@@ -76,7 +76,7 @@ TEST(Calc, training_time_is_flops_over_delivered_flops) {
   const double shaped = value("train-time", {{"sequence", "4096"}}, "flops_per_token_tflop");
   const double longer = value("train-time", {{"sequence", "8192"}}, "flops_per_token_tflop");
   EXPECT_GT(longer, shaped);
-  // Causal attention forward and backward: 6 x layers x sequence x hidden a token.
+  // Causal attention forward and backward: 6 x layers x sequence x hidden per token.
   EXPECT_NEAR(longer - shaped, 6.0 * 80 * 4096 * 8192 / 1e12, 1e-6);
 }
 
@@ -128,7 +128,7 @@ TEST(Calc, spares_cover_a_poisson_number_in_repair) {
   EXPECT_EQ(value("spares", one, "spares"), 32);
 }
 
-// Idle 1.9, peak 8.4, nameplate 10.2 kW; communication lies 57 % of the way up.
+// Idle 1.9, peak 8.4, nameplate 10.2 kW; communication is 57 % of the way up.
 TEST(Calc, power_is_idle_plus_phases) {
   const CalcTexts given{{"count", "10"}, {"matrix", "0.5"}, {"communication", "0.2"}};
   const double mean = 10 * (1900 + 6500 * (0.5 + 0.2 * 0.57));
@@ -159,7 +159,7 @@ TEST(Calc, ownership_is_annuity_plus_running_costs) {
   EXPECT_NEAR(at("storage"), servers * row("storage-capex-adder") * kAnnuity, servers * 1e-6);
   // 10 x 7.8 kW as measured in training, times PUE and the price, over 8,760 hours.
   EXPECT_NEAR(at("electricity"), 78 * 1.5 * 8760 * 0.1, 150);
-  // Colocation bills what was contracted, the nameplate: 102 kW x 12 months.
+  // Colocation bills the contracted power, the nameplate: 102 kW x 12 months.
   EXPECT_NEAR(at("colocation"), 102 * 12 * row("colocation"), 1500);
   EXPECT_NEAR(at("staff"), 80.0 / 1000 * row("staff") * 200e3, 1);
   const double capex = servers * (1 + row("network-capex-adder") + row("storage-capex-adder"));
@@ -212,7 +212,7 @@ TEST(Calc, collectives_cross_node_boundaries) {
   // 72 NICs of a rack on 18 hosts.
   const auto rack = ask("collective", {{"node", "gb200-nvl72"}, {"ranks", "144"}});
   ASSERT_TRUE(rack.has_value());
-  EXPECT_NE(rack->assumptions.front().find(", 4 NICs a host at"), std::string::npos);
+  EXPECT_NE(rack->assumptions.front().find(", 4 NICs per host at"), std::string::npos);
 }
 
 // 1 PB with 8 + 2 filled to 80 % is 1.5625 PB raw; drives give 80 % of their rate.
@@ -226,13 +226,14 @@ TEST(Calc, a_tier_is_sized_by_its_limit) {
   EXPECT_NEAR(figure(*answer, "usd_per_tb_hdd-cmr24").value, 88 * 24 * middle * 1.3 / 1000, 1e-6);
   const double watts = 88 * disk.active_power.base() * 1.5 / 1000;
   EXPECT_NEAR(figure(*answer, "watts_per_tb_hdd-cmr24").value, watts, 1e-6);
-  // Five years' months of 2,628,000 s; dead drives are bought again, without a new chassis.
+  // The months of five years, 2,628,000 s each; dead drives are bought again, without a new
+  // chassis.
   const double months = 5 * 365.25 * 86400 / 2628000;
   const double capital = 88 * 24 * middle * 1.3 / 1000 / months;
   const double again = capital * (5 * *disk.annual_failure_rate) / 1.3;
   const double energy = watts * 1.3 * 0.08 / 1000 * 2628000 / 3600;
   EXPECT_NEAR(figure(*answer, "hold_hdd-cmr24").value, capital + again + energy, 2e-3);
-  // At the tariff that is called a tie they tie.
+  // At the tariff called a tie, both cost the same.
   const double tie = figure(*answer, "tie_tariff").value;  // USD a MWh
   const CalcTexts at_tie{{"power-price", std::to_string(tie / 1000) + " USD/kWh"}};
   const auto again_asked = ask("tier", at_tie);
@@ -267,7 +268,7 @@ TEST(Calc, a_cheaper_tier_breaks_even_with_the_move) {
   EXPECT_NE(unknown.error().front().what.find("`floppy`"), std::string::npos);
 }
 
-// 405.9e9 x 14 B = 5.68 TB a save; three kept and one in flight beside 100 TB of data.
+// 405.9e9 x 14 B = 5.68 TB per save; three kept and one in flight, in addition to 100 TB of data.
 TEST(Calc, tier_size_has_room_for_one_more_checkpoint) {
   const CalcTexts given{{"keep", "3"}, {"data-set", "100 TB"}};
   const double save = value("tier-size", given, "save");
@@ -282,17 +283,17 @@ TEST(Calc, tier_size_has_room_for_one_more_checkpoint) {
   EXPECT_EQ(value("tier-size", given, "servers"), 3);
   EXPECT_NEAR(value("tier-size", given, "read"), 150e9, 1);
   EXPECT_NEAR(value("tier-size", given, "power"), std::ceil(wanted) * drive.active_power.base(), 1);
-  // Written in 10 s the drives' write rate binds: 568 GB/s of 8/10 x 0.8 x 9.3 GB/s each.
+  // Written in 10 s, the drives' write rate is the limit: 568 GB/s of 8/10 x 0.8 x 9.3 GB/s each.
   const double each = 0.8 * drive.write.base() / 1.25;
   const CalcTexts fast{{"write-in", "10 s"}};
   EXPECT_EQ(value("tier-size", fast, "devices"), std::ceil(save / 10 / each));
-  // One server loses 5 of 10 shards with it, ten lose one each: more nines.
+  // One server loses 5 of 10 shards with it, ten servers lose one each: more nines.
   const double few = value("tier-size", given, "nines");
   EXPECT_GT(value("tier-size", {{"drives-per-server", "2"}}, "nines"), few + 2);
   EXPECT_NEAR(value("tier-size", {{"bytes-per-param", "2"}}, "save"), save / 7, 1);
 }
 
-// What is sold as an appliance gives what its sheet says.
+// An appliance delivers what its data sheet says.
 TEST(Calc, an_appliance_is_sized_in_whole_units) {
   int tried = 0;
   for (const catalog::StorageDevice& d : parts().storage_devices) {
@@ -345,12 +346,12 @@ TEST(Calc, durability_of_a_code_and_its_rebuild) {
   EXPECT_NEAR(figure(*answer, "nines").value, -std::log10(loss), 0.01);
   EXPECT_LT(figure(*answer, "nines").low, figure(*answer, "nines").value);
   EXPECT_GT(figure(*answer, "nines").high, figure(*answer, "nines").value);
-  // Often enough to be lived through, drive by drive, and that agrees.
+  // Losses are frequent enough to be simulated drive by drive, and the result agrees.
   ASSERT_TRUE(has(*answer, "lived_time_to_loss"));
   EXPECT_NEAR(figure(*answer, "lived_time_to_loss").value / mttdl, 1, 0.15);
 }
 
-// What may be better or worse: failures by 2.5 and rebuilds by 2 either way.
+// The interval: failures by 2.5 and rebuilds by 2 either way.
 TEST(Calc, durability_interval_spans_failure_rates) {
   const CalcTexts pair{{"data", "1"},          {"parity", "1"},  {"failures", "0.01"},
                        {"server-losses", "0"}, {"servers", "2"}, {"object", "1 kB"}};
@@ -369,22 +370,22 @@ TEST(Calc, durability_interval_spans_failure_rates) {
   EXPECT_NEAR(rebuild.low / rebuild.value, 0.5, 1e-9);
   EXPECT_NE(answer->question.find("2 copies"), std::string::npos);
   EXPECT_FALSE(has(*ask("durability", {{"failures", "0.001"}}), "lived_time_to_loss"));
-  // Both copies on one server, of which one in a thousand is lost a year: three nines.
+  // Both copies on one server, of which one in a thousand is lost per year: three nines.
   CalcTexts one = pair;
   one["servers"] = "1";
   one["server-losses"] = "0.001";
   EXPECT_NEAR(value("durability", one, "nines"), 3, 0.1);
 }
 
-// What is served costs what it is rented for; a rate asks for few accelerators, never for fewer
-// than a smaller rate.
+// Serving costs what its accelerators rent for; a rate needs few accelerators, never fewer than a
+// smaller rate.
 TEST(Calc, serving_costs_and_rates) {
   const auto answer = ask("serve");
   ASSERT_TRUE(answer.has_value());
   const auto at = [&](const char* id) { return figure(*answer, id).value; };
   EXPECT_NEAR(at("output_tokens"), 1024 * at("requests"), 1e-6 * at("output_tokens"));
   EXPECT_NEAR(at("usd_per_mtoken"), at("rent") / (at("output_tokens") * 3600) * 1e6, 1e-6);
-  // Little's law: as many are in flight as arrive in the time that one is answered.
+  // Little's law: as many are in flight as arrive in the time of one answer.
   const double stay = at("ttft") + 1023 * at("tpot");
   EXPECT_NEAR(at("users") / (at("requests") * stay), 1, 0.05);
   EXPECT_LE(at("tpot"), 0.05);
@@ -403,7 +404,7 @@ TEST(Calc, serving_by_rate_and_roles) {
   const double gpus = figure(*rated, "gpus").value;
   const double rent = gpus * market->median.base() * 3600;
   EXPECT_NEAR(figure(*rated, "rent").value, rent, 1e-6 * rent);
-  // Five requests of 1,024 tokens a second are paid for, not what could be served.
+  // Five requests of 1,024 tokens per second are paid for, not what could be served.
   const double mtoken = rent / (5 * 1024 * 3600) * 1e6;
   EXPECT_NEAR(figure(*rated, "usd_per_mtoken").value, mtoken, 1e-6 * mtoken);
   const Estimate& ttft = figure(*rated, "ttft");
@@ -432,8 +433,8 @@ TEST(Calc, serving_by_rate_and_roles) {
   EXPECT_EQ(tp * (prefill + decode), 8);
 }
 
-// What was said before is on the device, in the tier or computed again, and a tier that is fast
-// brings first tokens forward; one that is slower than computing is left alone.
+// The history is on the device, in the tier or computed again. A fast tier shortens first tokens; a
+// tier slower than computing is not used.
 TEST(Calc, a_kv_tier_restores_evicted_blocks) {
   const CalcTexts crowd = {
       {"users", "150"}, {"think", "120 s"}, {"accelerator", "h100-sxm"}, {"tp", "2"}};
@@ -444,7 +445,7 @@ TEST(Calc, a_kv_tier_restores_evicted_blocks) {
   EXPECT_GT(at("fetched"), 0.2);
   EXPECT_LT(at("ttft"), at("ttft_without"));
   EXPECT_LT(at("fetch_token"), at("compute_token"));
-  // 160 KiB of keys and values a token in eight bits, over two ports of 51 GB/s.
+  // 160 KiB of KV cache per token in eight bits, over two ports of 51 GB/s.
   EXPECT_NEAR(at("fetch_token"), 163840 / 102e9, 0.03 * at("fetch_token"));
   CalcTexts slow = crowd;
   slow["rate"] = "0.1 GB/s";
@@ -469,7 +470,7 @@ TEST(Calc, a_pooled_kv_tier_is_limited_by_its_links) {
   EXPECT_EQ(code_of("kv-tier", {{"pool", "cxl-2-x16"}, {"rate", "1 GB/s"}}), "usage.value");
 }
 
-// Weights 2 B, gradients 4 B a parameter; Adam's 12 B are shared by the replicas under zero1.
+// Weights 2 B, gradients 4 B per parameter; Adam's 12 B are sharded over the replicas under zero1.
 TEST(Calc, training_memory_by_parts) {
   const double n = 8.03e9;
   const CalcTexts given{{"gpus", "8"}, {"sequence", "2048"}};
@@ -525,7 +526,7 @@ TEST(Calc, unreadable_values_are_refused) {
   EXPECT_EQ(code_of("durability", {{"share", "0"}}), "calc.durability");
 }
 
-// A node that the catalog knows no power or price of (rented instances) has no answer to give.
+// For a node without power or price in the catalog (rented instances) there is no answer.
 TEST(Calc, unknown_catalog_values_are_refused) {
   const auto without = [](auto lacks) -> std::string {
     for (const catalog::Node& n : parts().nodes) {

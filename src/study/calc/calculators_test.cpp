@@ -11,7 +11,7 @@
 namespace orrery::calc {
 namespace {
 
-// Another value for every parameter of a question.
+// A different value for every parameter of a question.
 struct OtherValues {
   const char* question;
   std::vector<std::pair<const char*, const char*>> others;
@@ -114,7 +114,7 @@ TEST(Calculators, every_parameter_changes_a_figure) {
   }
 }
 
-// The command line reads its standing value; what may be left out is a count, a quantity or an id.
+// The command line reads its default; a parameter without one is a count, a quantity or an id.
 TEST(Calculators, numbers_have_presets) {
   for (const Calculator& c : calculators()) {
     for (const CalcParameter& p : c.parameters) {
@@ -125,7 +125,7 @@ TEST(Calculators, numbers_have_presets) {
   }
 }
 
-// A question in C++ that says nothing asks what a command line asks that says nothing.
+// A question in C++ with no fields set equals a command line without options.
 TEST(Calculators, defaults_equal_the_presets) {
   const auto preset = [](const char* question, const char* name) {
     return parse_count(find_parameter(*find_calculator(question), name)->preset).value();

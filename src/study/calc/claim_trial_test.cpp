@@ -55,7 +55,7 @@ TEST(ClaimTrial, intervals_of_shown_figures) {
   const struct {
     const char* id;
     std::vector<double> below;
-    double more;  // above it beyond what is below
+    double more;  // above it, in addition to what is below
   } rows[] = {{"async-stall", {0.12}, 0},
               {"slow-ckpt", {0.12}, 0},
               {"failures-weekly", {0.4, 0.4}, 0.3},

@@ -85,7 +85,7 @@ ClaimFinding nic400(const ClaimContext&) {
 
 ClaimFinding hop_order(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(5, 20, figures::Unit::factor)};
-  f.criterion.text = "5x to 20x: ten within a factor of two";
+  f.criterion.text = "ten times less per hop, within a factor of two (5x to 20x)";
   const catalog::Accelerator& a = c.accelerator("h100-sxm");
   const double hbm = bandwidth(a);
   const double link = link_both_ways(a) / 2;

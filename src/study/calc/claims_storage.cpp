@@ -98,7 +98,7 @@ ClaimFinding util_4060(const ClaimContext& c) {
   for (const Reader& r : readers(c)) {
     const storage::LoaderRate rate = loader(c, r, store / kUnitGpus, cores_per_gpu(c));
     try_case(f, fmt::format("256 GPUs, {}", r.label), computed(rate.utilisation, 0.1, kLoaderPage),
-             fmt::format("{} a GPU of {} asked, limit {}",
+             fmt::format("{} per GPU of {} needed, limit {}",
                          show((store / kUnitGpus).base(), figures::Unit::bytes_per_s),
                          show(r.demand().base(), figures::Unit::bytes_per_s), to_text(rate.limit)));
   }
@@ -120,7 +120,7 @@ ClaimFinding util_90(const ClaimContext& c) {
     const storage::LoaderRate rate = loader(c, r, fetch, cores);
     try_case(f, fmt::format("{}, {} cores per GPU", r.label, significant(cores, 3)),
              computed(rate.utilisation, 0.1, kLoaderPage),
-             fmt::format("{} a GPU of {} asked, limit {}",
+             fmt::format("{} per GPU of {} needed, limit {}",
                          show(fetch.base(), figures::Unit::bytes_per_s),
                          show(r.demand().base(), figures::Unit::bytes_per_s), to_text(rate.limit)));
   };

@@ -24,7 +24,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// At another price of power the same hall says so, to three digits.
+// At another price of power the same hall meets the claim, to three digits.
 TEST(Claims, power_claims_follow_the_price) {
   auto changed = std::make_shared<catalog::Knowledge>(*machine::known().knowledge);
   for (catalog::GridRegion& r : changed->catalog.regions) {
@@ -36,7 +36,7 @@ TEST(Claims, power_claims_follow_the_price) {
     if (rule.id != "power-share-opex") continue;
     const ClaimFinding f = rule.check({models, {}});
     EXPECT_EQ(f.cases.at(3).figure.formula, "the same at 0.123 USD/kWh");
-    // Odds go with the price: 0.12345 for 0.08.
+    // The odds are proportional to the price: 0.12345 for 0.08.
     const double usual = f.cases.at(2).figure.estimate.value;
     const double odds = usual / (1 - usual) * 0.12345 / 0.08;
     EXPECT_NEAR(f.cases.at(3).figure.estimate.value, odds / (1 + odds), 1e-9);
@@ -99,7 +99,7 @@ double shown(const ClaimCheck& c, std::string_view label) {
 
 const catalog::Catalog& claimed_parts() { return machine::known().catalog(); }
 
-// What is shown is what was tried.
+// The figures shown are those that were compared.
 TEST(Claims, a_case_holds_if_its_figure_is_in_range) {
   for (const ClaimCheck& c : all_checks()) {
     for (const ClaimCase& k : c.finding.cases) {
@@ -131,10 +131,10 @@ TEST(Claims, the_statement_follows_the_verdict) {
 TEST(Claims, bytes_of_a_parameter) {
   EXPECT_EQ(tried(claim("state-live"), 0), 16);
   EXPECT_EQ(tried(claim("state-live"), 1), 18);
-  EXPECT_EQ(shown(claim("state-live"), "as Megatron keeps it"), 2 + 2 + 12);
+  EXPECT_EQ(shown(claim("state-live"), "as Megatron stores it"), 2 + 2 + 12);
   EXPECT_EQ(tried(claim("state-saved"), 0), 14);
   EXPECT_EQ(tried(claim("state-saved"), 1), 12);
-  // 70.55e9 x 14 B; 24 of them a day.
+  // 70.55e9 x 14 B; 24 of them per day.
   EXPECT_NEAR(tried(claim("ckpt-70b"), 0), 70.554e9 * 14, 1e9);
   EXPECT_NEAR(tried(claim("ckpt-70b-day"), 0), 24 * 70.554e9 * 14, 24e9);
 }
@@ -160,7 +160,7 @@ TEST(Claims, bandwidth_per_hop) {
   EXPECT_NEAR(tried(c, 2), 63.015 / 50, 0.001);
   EXPECT_NEAR(tried(claim("pcie5"), 1), 55.1e9, 1e6);
   EXPECT_NEAR(tried(claim("nvlink4"), 0), 900e9, 1e6);
-  // A DGX H100 has eight ports of 400 Gb/s, a tray of an NVL72 four.
+  // A DGX H100 has eight ports of 400 Gb/s, a tray of an NVL72 has four.
   EXPECT_NEAR(tried(claim("node-net"), 1), 400e9, 1);
   EXPECT_NEAR(tried(claim("node-net"), 4), 200e9, 1);
 }
@@ -197,7 +197,7 @@ TEST(Claims, power_price_for_40_percent_of_running_costs) {
 TEST(Claims, serving_against_training) {
   const ClaimCheck& c = claim("inference-more");
   const double hours = shown(c, "H100-hours of training");
-  const double tokens = shown(c, "output tokens an H100-hour, half loaded");
+  const double tokens = shown(c, "output tokens per H100-hour, half loaded");
   const double peak = claimed_parts().accelerator("h100-sxm")->peak(catalog::Dtype::bf16)->base();
   EXPECT_NEAR(hours, 6 * 70.55e9 * 15e12 / (peak * 0.4 * 0.95) / 3600, 0.08 * hours)
       << "6 N D, and attention";
@@ -228,14 +228,14 @@ TEST(Claims, caches_and_narrow_weights) {
   EXPECT_DOUBLE_EQ(tried(gqa, 0), 4);
   EXPECT_DOUBLE_EQ(tried(gqa, 1), 8);
   EXPECT_DOUBLE_EQ(tried(gqa, 2), 16);
-  // 8.03e9 weights of 2 B; 2 x 32 x 8 x 128 x 2 = 131,072 B of cache a token.
+  // 8.03e9 weights of 2 B; 2 x 32 x 8 x 128 x 2 = 131,072 B of cache per token.
   const double w = 2 * 8.0303e9, kv = 131072;
   const ClaimCheck& quant = claim("quant");
   EXPECT_NEAR(tried(quant, 0), (w + 2048 * kv) / (w / 2 + 2048 * kv), 1e-3);
   EXPECT_NEAR(tried(quant, 1), (w + 2048 * kv) / (w / 4 + 2048 * kv), 1e-3);
   EXPECT_NEAR(tried(quant, 2), (w + 64 * 4096 * kv) / (w / 2 + 64 * 4096 * kv), 1e-3);
   EXPECT_NEAR(tried(quant, 3), (w + 64 * 4096 * kv) / (w / 4 + 64 * 4096 * kv), 1e-3);
-  // (w + k) / (w / 2 + k) = 1.9 where k = 0.05 w / 0.9: 6,807 tokens.
+  // (w + k) / (w / 2 + k) = 1.9 if k = 0.05 w / 0.9: 6,807 tokens.
   EXPECT_THAT(quant.finding.only_if, HasSubstr("up to 6,80"));
   // 70B: 141.1 GB of weights, 32 caches of 8,192 x 327,680 B.
   const double w70 = 2 * 70.554e9, cache = 32.0 * 8192 * 327680;
@@ -285,7 +285,7 @@ TEST(Claims, hall_and_campus_power) {
   EXPECT_EQ(shown(campus, "H100 that fit 100 MW"), 8 * std::floor(100e6 / each));
 }
 
-// The least guided store gives 15 GB/s to 256 GPUs; ResNet-50 asks 400 x 114,660 B in 0.435 s.
+// The lowest guideline gives 15 GB/s to 256 GPUs; ResNet-50 needs 400 x 114,660 B in 0.435 s.
 TEST(Claims, readers_against_their_storage) {
   const ClaimCheck& util = claim("util-4060");
   const double each = 15e9 / 256;
@@ -293,15 +293,15 @@ TEST(Claims, readers_against_their_storage) {
   EXPECT_NEAR(tried(util, 1), each / (400.0 * 114660 / 0.224), 0.01);
   EXPECT_NEAR(tried(util, 2), each / (7.0 * 146600628 / 0.323), 0.005);
   EXPECT_NEAR(tried(util, 3), 1, 1e-6) << "4,000 B/s of text";
-  // Four drives for eight GPUs at 0.8 of their rate; decoding 4.48 ms a picture on 4 cores.
+  // Four drives for eight GPUs at 0.8 of their rate; decoding 4.48 ms per picture on 4 cores.
   const ClaimCheck& busy = claim("util-90");
   const double fetch = claimed_parts().storage_device("tlc-gen5")->read.base() * 4 * 0.8 / 8;
   EXPECT_THAT(busy.finding.cases.at(0).figure.formula,
-              StartsWith(figures::show(fetch, figures::Unit::bytes_per_s) + " a GPU of "));
+              StartsWith(figures::show(fetch, figures::Unit::bytes_per_s) + " per GPU of "));
   EXPECT_NEAR(tried(busy, 1), std::min(1.0, fetch / (7.0 * 146600628 / 0.323)), 0.02);
   EXPECT_NEAR(tried(busy, 2), 0.224 / (400 * 4.48e-3 / 4), 0.02);
   EXPECT_NEAR(tried(busy, 0), 1, 0.02);
-  // 125 GB/s a scalable unit of 256 GPUs at best: 16 units for 2 TB/s.
+  // 125 GB/s per scalable unit of 256 GPUs at best: 16 units for 2 TB/s.
   const ClaimCheck& hot = claim("hot-tier");
   EXPECT_NEAR(tried(hot, 0), 125e9, 1);
   EXPECT_NEAR(tried(hot, 2), 64 * 125e9, 1);
@@ -359,8 +359,8 @@ TEST(Claims, failures_and_idle_pipelines) {
   EXPECT_NEAR(tried(use, 4), 16.0 / 31, 1e-9);
 }
 
-// A slower network is waited for longer, never for all of the step; the rate at which a tenth of it
-// waits lies between one that meets the claim and one that does not.
+// A slower network causes longer waits, never the whole step; the rate at which a tenth of it waits
+// is between one that meets the claim and one that does not.
 TEST(Claims, network_share_of_a_step) {
   const ClaimCheck& c = claim("net-above-8");
   EXPECT_LT(tried(c, 0), tried(c, 1));
@@ -369,7 +369,7 @@ TEST(Claims, network_share_of_a_step) {
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_LT(tried(c, i), 1);
   }
-  const double rate = shown(c, "network a GPU at which 64 H100 wait a tenth of the step");
+  const double rate = shown(c, "network rate per GPU at which 64 H100 wait a tenth of the step");
   const double gbits[] = {400, 100, 25};
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(tried(c, i) >= 0.1, gbits[i] * 1e9 / 8 <= rate) << gbits[i];

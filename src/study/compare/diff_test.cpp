@@ -55,7 +55,7 @@ std::vector<std::string> lines_of(const std::string& before, const std::string& 
       .lines;
 }
 
-// Lines that both have, in order, as many as can be: row by row.
+// The longest list of lines that both have, in order: row by row.
 std::size_t longest_common(const std::string& before, const std::string& after) {
   const std::string text_a = design_text::write_design(of_stages(before));
   const std::string text_b = design_text::write_design(of_stages(after));
@@ -92,8 +92,8 @@ TEST(Diff, the_list_of_lines_is_minimal) {
   }
 }
 
-// More nodes and other storage: what both change together and neither alone is the rest, of the
-// cost, of the goodput and of a useful hour.
+// More nodes and other storage: changes that both cause together and neither alone are the rest, in
+// cost, goodput and the cost per useful hour.
 TEST(Diff, interactions_are_reported_as_together) {
   const design::Design before =
       design_text::read_design(design_text::find_template("superpod-h100")->text,
@@ -140,7 +140,7 @@ TEST(Diff, tokens_per_dollar_use_the_median_price) {
   EXPECT_DOUBLE_EQ(row.per_usd, row.tokens_per_s.value / price->median.base());
 }
 
-// The provider wires rented machines.
+// Rented machines are on their provider's network.
 TEST(Diff, rented_fleets_are_off_the_network) {
   const auto machine_of = [](const std::string& rent) {
     return jobs::build_machine(
@@ -176,24 +176,24 @@ TEST(Diff, a_section_has_its_own_effect) {
   design::Design storage = before;
   storage.storage = after.storage;
   double sum = 0;
-  int told = 0;
+  int got = 0;
   for (const SectionEffect& e : d.effects) {
     sum += e.cost_usd_per_year;
     if (e.section == "fleet") {
-      ++told;
+      ++got;
       EXPECT_NEAR(e.cost_usd_per_year, annual(fleet) - annual(before), 1);
       EXPECT_GT(e.cost_usd_per_year, 0);
     }
     if (e.section == "storage") {
-      ++told;
+      ++got;
       EXPECT_NEAR(e.cost_usd_per_year, annual(storage) - annual(before), 1);
     }
   }
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(got, 2);
   EXPECT_NEAR(sum, annual(after) - annual(before), 1);
 }
 
-// A design, its totals and its verdict, none of them computed.
+// A design, its totals and its verdict, all set by hand.
 struct Side {
   review::Review stages;
   verdict::Verdict verdict;

@@ -36,8 +36,8 @@ TEST(NetworkLoad, a_lost_spine_takes_its_cables_along) {
   EXPECT_EQ(load.cut, 0);
 }
 
-// Nodes 0 and 1 on one leaf, 2 and 3 on the other; cables of 50 GB/s. No fleet is on it, so that
-// flows alone say how long anything takes.
+// Nodes 0 and 1 on one leaf, 2 and 3 on the other; cables of 50 GB/s. No fleet is on it, so only
+// the flows give the times.
 struct SmallNetwork {
   machine::Machine machine;
   design::Network wanted{.routing = catalog::RoutingKind::fixed};
@@ -60,7 +60,7 @@ struct SmallNetwork {
     return load_network(machine, network, graph, loss, {.kind = kind, .bytes = gigabytes(4)});
   }
   const fabric::TreeLayout& tree() const { return graph.trees.front(); }
-  // On both cables that go up from a leaf, in GB.
+  // Bytes on both cables up from a leaf, in GB.
   double above(const LoadedTime& load, int leaf) const {
     return (load.bytes[static_cast<std::size_t>(tree().leaf_up(leaf, 0))] +
             load.bytes[static_cast<std::size_t>(tree().leaf_up(leaf, 1))]) /
@@ -81,7 +81,7 @@ void expect_time(const LoadedTime& time, double seconds, double bus_gbytes_per_s
   EXPECT_TRUE(time.network_binds);
 }
 
-// Of 4 GB a ring of four sends 2 x 3/4 = 6 GB from each node: 0.12 s at 50 GB/s.
+// With 4 GB, a ring of four sends 2 x 3/4 = 6 GB from each node: 0.12 s at 50 GB/s.
 TEST(NetworkLoad, a_ring_goes_to_the_next_node) {
   const SmallNetwork n;
   const NetworkLoad load = n.under(Collective::all_reduce);
@@ -98,7 +98,7 @@ TEST(NetworkLoad, a_ring_goes_to_the_next_node) {
   for (const std::uint8_t down : load.down) EXPECT_EQ(down, 0);
 }
 
-// 3 GB for a gathering; a broadcast passes all 4 GB on.
+// 3 GB for an all-gather; a broadcast passes all 4 GB on.
 TEST(NetworkLoad, each_collective_has_its_bytes) {
   const SmallNetwork n;
   const NetworkLoad gathered = n.under(Collective::all_gather);
@@ -117,7 +117,8 @@ TEST(NetworkLoad, all_to_all_is_drawn_as_shifts) {
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(n.of_node(load.before, i), 3, 1e-9);
   EXPECT_NEAR(n.above(load.before, 0), 4, 1e-9);
   EXPECT_NEAR(n.above(load.before, 1), 4, 1e-9);
-  // Of 24 nodes eight shifts of the 23: by 1, 3, 6, 9, 12, 15, 18 and 21, each an eighth of
+  // With 24 nodes, eight of the 23 shifts are drawn: by 1, 3, 6, 9, 12, 15, 18 and 21, each an
+  // eighth of
   // 4 GB x 23/24. What leaves a leaf of 12: as many nodes as the shift, or as it lacks to 24.
   const SmallNetwork wide(12);
   const NetworkLoad eight = wide.under(Collective::all_to_all);
@@ -171,7 +172,7 @@ TEST(NetworkLoad, messages_stay_on_their_rail) {
   expect_time(load.before, 0.02, 100);
 }
 
-// A NIC of two planes: what the lost plane carried goes by the other.
+// A NIC with two planes: the other plane carries what the lost one did.
 TEST(NetworkLoad, other_planes_carry_the_traffic_of_a_lost_one) {
   SmallNetwork n;
   n.graph.planes = 2;
@@ -189,7 +190,7 @@ TEST(NetworkLoad, other_planes_carry_the_traffic_of_a_lost_one) {
   EXPECT_NEAR(load.after->seconds.value / load.before.seconds.value, 2, 0.01);
 }
 
-// A ring of four wires: each carries what its node sends to the next, however many rails are told.
+// A ring of four wires: each carries what its node sends to the next, however many rails are given.
 TEST(NetworkLoad, a_torus_has_one_lane) {
   SmallNetwork n;
   const auto topology = fabric::make_topology({.kind = catalog::TopologyKind::torus,
@@ -205,8 +206,8 @@ TEST(NetworkLoad, a_torus_has_one_lane) {
   EXPECT_NEAR(std::accumulate(load.before.bytes.begin(), load.before.bytes.end(), 0.0), 12e9, 1);
 }
 
-// Eight nodes of eight rails below leaves of their own: without one of its spines a rail loses
-// about that share of what crosses, and no more.
+// Eight nodes with eight rails below separate leaves: without one of its spines a rail loses about
+// that share of the traffic across, and no more.
 TEST(NetworkLoad, a_lost_part_slows_its_accelerators) {
   const machine::Machine m = jobs::build_machine(
       design_text::read_design(design_text::find_template("superpod-h100")->text,
@@ -307,8 +308,8 @@ TEST(NetworkLoad, times_equal_the_closed_form) {
   }
 }
 
-// Node i of a tree of twelve hangs below (i without its lowest bit) with the next bit set, or below
-// the former where there is no such node.
+// Node i of a tree of twelve is below (i without its lowest bit) with the next bit set, or below
+// the former if there is no such node.
 std::vector<int> degrees() {
   std::vector<int> all(12, 0);
   const int parents[] = {0, 2, 4, 2, 8, 6, 4, 6, 0, 10, 8, 10};
@@ -317,8 +318,8 @@ std::vector<int> degrees() {
   return all;
 }
 
-// Each tree carries a quarter up and a quarter down on each of its edges; the second is the first
-// one node on.
+// Each tree carries a quarter up and a quarter down on each of its edges; the second tree is the
+// first shifted by one node.
 TEST(NetworkLoad, an_all_reduce_uses_two_trees) {
   const TwelveHosts& h = twelve();
   bool seen = false;
@@ -349,8 +350,8 @@ TEST(NetworkLoad, an_all_gather_uses_a_ring) {
   for (int i = 0; i < 12; ++i) EXPECT_NEAR(h.sent(load.before, i), nic, 1e-6 * nic);
 }
 
-// A cable of a node: its rail's messages from and to that node are cut, and the time is of the
-// rest.
+// A cable of a node is lost: its rail's messages from and to that node are cut, and the time is for
+// the others.
 TEST(NetworkLoad, a_lost_cable_cuts_one_rail_of_one_node) {
   const TwelveHosts& h = twelve();
   const NetworkLoad load =

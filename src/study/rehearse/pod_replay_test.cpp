@@ -11,7 +11,7 @@
 namespace orrery::rehearse {
 namespace {
 
-// A hundred pods of one GPU on four GPUs, at half the load: two are taken of them.
+// A hundred pods of one GPU on four GPUs, at half the load: two of them are used.
 TEST(PodReplay, a_trace_above_the_load_is_cut) {
   const std::vector<workload::PodRecord> pods(100,
                                               {.cpu_milli = 1000, .gpus = 1, .gpu_milli = 1000});
@@ -43,7 +43,7 @@ TEST(PodReplay, pods_fill_a_fleet_up_to_the_load) {
   EXPECT_DOUBLE_EQ(bits.allocated, 0.6);
   EXPECT_DOUBLE_EQ(bits.fragmented, 1);
   EXPECT_GT(bits.turned_away, 0);
-  // A pod that takes either of two models fits both; one that names another fits nothing.
+  // A pod that accepts either of two models fits both; one that names another fits nowhere.
   std::vector<workload::PodNodeRecord> two = {nodes[0], nodes[0]};
   two[1].model = "b";
   std::vector<workload::PodRecord> either = {pods[0]};
@@ -56,7 +56,7 @@ TEST(PodReplay, pods_fill_a_fleet_up_to_the_load) {
   EXPECT_GT(none.pods, 0);
 }
 
-// A GPU for one of two pods: whichever comes first has it, and either may.
+// One GPU for one of two pods: the first one gets it, and either may be first.
 TEST(PodReplay, pods_may_be_in_any_order) {
   const std::vector<workload::PodRecord> pods = {{.cpu_milli = 1, .gpus = 1, .gpu_milli = 1000},
                                                  {.cpu_milli = 1, .gpus = 1, .gpu_milli = 600}};
@@ -128,7 +128,7 @@ TEST(PodReplay, fgd_beats_best_fit_as_published) {
   }
 }
 
-// Nodes without GPUs: what is asked for beyond the trace is a hundred pods for each of it.
+// Nodes without GPUs: beyond the trace, at most a hundred pods are drawn for each of its pods.
 TEST(PodReplay, pods_without_gpus_are_limited_by_cores) {
   const std::vector<workload::PodRecord> pods(1, {.cpu_milli = 1000, .memory_mib = 1});
   const std::vector<workload::PodNodeRecord> nodes(
@@ -141,7 +141,7 @@ TEST(PodReplay, pods_without_gpus_are_limited_by_cores) {
   EXPECT_EQ(r.fragmented, 0);
 }
 
-// Two halves of a GPU: one is used, the other is of no use to who wants 0.6 of one.
+// Two halves of a GPU: one is used, the other is useless for a pod that needs 0.6 of one.
 TEST(PodReplay, fragmentation_counts_unusable_gpus) {
   const std::vector<workload::PodRecord> pods{{.cpu_milli = 1, .gpus = 1, .gpu_milli = 600}};
   const std::vector<workload::PodNodeRecord> nodes(

@@ -22,8 +22,8 @@ using workload::JobRecord;
 
 struct Idler final : RehearsalDriver {
   std::optional<Seconds> tick() override { return minutes(10); }
-  void on_fault(const InjectedFault& fault) override { told.push_back(fault); }
-  std::vector<InjectedFault> told;
+  void on_fault(const InjectedFault& fault) override { got.push_back(fault); }
+  std::vector<InjectedFault> got;
 };
 
 // A driver that only watches.
@@ -46,7 +46,7 @@ TEST(Rehearsal, the_last_nodes_are_spares) {
                        {"n1", false}, {"n2", false}, {"n3", true}, {"n4", true}}));
 }
 
-// Nodes live for their mean and are repaired in theirs; of each stop half an interval is lost.
+// Nodes fail and are repaired with their mean times; each stop loses half an interval.
 TEST(Rehearsal, lives_repairs_and_losses_have_their_means) {
   const std::vector<JobRecord> jobs = {a_job(0, 5e6, 1)};
   const ReplayResult r = replay_jobs(
@@ -85,11 +85,12 @@ TEST(Rehearsal, faults_have_their_shares_and_nodes_are_repaired) {
   EXPECT_NEAR(kinds[FaultKind::silent], 12, 10);
   EXPECT_LE(last, hours(3.6));
   EXPECT_GT(last, hours(3.3));
-  // Slurm's own hold of two minutes is the least that a job without help is away.
+  // A job without help is away for at least Slurm's own hold of two minutes.
   for (const Seconds outage : r.outages) EXPECT_GE(outage, seconds(120));
 }
 
-// Nothing is repaired in time: who died, was drained or fell silent is not struck again.
+// Nothing is repaired in time: a node that died, was drained or stopped answering is not struck
+// again.
 TEST(Rehearsal, a_failed_node_is_not_struck_again) {
   for (const int nodes : {1, 4}) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -110,11 +111,11 @@ TEST(Rehearsal, a_failed_node_is_not_struck_again) {
       }
       EXPECT_EQ(out.size(), static_cast<std::size_t>(nodes));
       EXPECT_LT(r.faults.size(), 60U);
-      ASSERT_EQ(driver.told.size(), r.faults.size());
+      ASSERT_EQ(driver.got.size(), r.faults.size());
       for (std::size_t i = 0; i < r.faults.size(); ++i) {
-        EXPECT_EQ(driver.told[i].node, r.faults[i].node);
-        EXPECT_EQ(driver.told[i].at, r.faults[i].at);
-        EXPECT_EQ(driver.told[i].kind, r.faults[i].kind);
+        EXPECT_EQ(driver.got[i].node, r.faults[i].node);
+        EXPECT_EQ(driver.got[i].at, r.faults[i].at);
+        EXPECT_EQ(driver.got[i].kind, r.faults[i].kind);
       }
     }
   }
@@ -150,7 +151,7 @@ TEST(Rehearsal, waiting_jobs_are_named_at_the_end) {
   EXPECT_THAT(rehearsal.run(driver).waiting, ElementsAre("3"));
 }
 
-// Does what the policy says, with its memory and no journal.
+// Does what the policy says, with its memory and without a journal.
 class PlainDriver final : public RehearsalDriver {
  public:
   explicit PlainDriver(failure::RecoveryPort& port) : port_(port) {}
@@ -242,7 +243,7 @@ TEST(Rehearsal, waiting_jobs_are_reported) {
   EXPECT_THAT(rehearsal.run(idle).waiting, ElementsAre("2"));
 }
 
-// Takes a silent node for a dead one: what runs there may run twice.
+// Takes a silent node for a dead one: a job that runs there may run twice.
 struct Reckless final : RehearsalDriver {
   explicit Reckless(failure::RecoveryPort& p) : port(p) {}
   std::optional<Seconds> tick() override { return seconds(10); }

@@ -23,11 +23,11 @@ using cluster::NodePool;
 using testing::ElementsAre;
 using workload::JobRecord;
 
-// Eight GPUs: A takes all for 100 s; B (8) and C (4) come at 10 and 20 and wait for it.
+// Eight GPUs: A takes all for 100 s; B (8) and C (4) arrive at 10 and 20 and wait for it.
 TEST(Replay, waits_slowdown_and_shares_by_hand) {
   std::vector<JobRecord> jobs = {a_job(0, 100, 8), a_job(10, 50, 8), a_job(20, 5, 4),
                                  a_job(30, 9, 16)};
-  jobs[0].limit = seconds(1);  // a limit below the run is no limit
+  jobs[0].limit = seconds(1);  // a limit below the run time is ignored
   const ReplayResult r =
       replay_jobs(jobs, NodePool({8}), {.queue = {.backfill = BackfillVariant::fifo}});
   EXPECT_EQ(r.jobs, 4);
@@ -108,8 +108,8 @@ JobRecord job_at(double submit, double run, int gpus, double limit = 0) {
           .gpus = gpus};
 }
 
-// The shortest way to write FIFO and EASY over counts: an oracle that shares nothing with
-// the product. `blind` counts of the jobs that end together only those it needs.
+// The shortest way to write FIFO and EASY over counts: an oracle that shares no code with
+// the product. `blind`: of the jobs that end together, only those that it needs are counted.
 double oracle(const std::vector<JobRecord>& jobs, int gpus, bool easy, bool blind = false) {
   std::vector<std::pair<double, int>> running;  // end, GPUs; sorted
   std::vector<JobRecord> queue;
@@ -239,14 +239,15 @@ TEST(Replay, philly_on_384_gpus) {
   const std::vector<JobRecord> jobs(trace->jobs.begin() + 40'000, trace->jobs.begin() + 50'000);
   EXPECT_NEAR(mean_wait(jobs, 384, BackfillVariant::fifo), 43'433.14, 0.01);
   EXPECT_NEAR(mean_wait(jobs, 384, BackfillVariant::unguarded), 11'145.76, 0.01);
-  // The one difference to 30,305.7 s: of jobs that end together it counted those it needed.
+  // The one difference to 30,305.7 s: of jobs that end together, it counted only those that it
+  // needed.
   EXPECT_NEAR(oracle(jobs, 384, true, true), 30'305.7, 0.05);
   EXPECT_NEAR(mean_wait(jobs, 384, BackfillVariant::easy), 30'398.0, 0.05);
   EXPECT_DOUBLE_EQ(mean_wait(jobs, 384, BackfillVariant::easy), oracle(jobs, 384, true));
 }
 
-// Eight GPUs on three nodes have no number a node: they go wherever they fit, here on two whole
-// nodes, so that the next job has the other two at once.
+// Eight GPUs on three nodes have no number per node: they go wherever they fit, here on two whole
+// nodes, so the next job gets the other two at once.
 TEST(Replay, uneven_gpu_counts_are_placed) {
   std::vector<JobRecord> jobs = {job_at(0, 100, 8), job_at(1, 100, 8)};
   jobs[0].nodes = 3;

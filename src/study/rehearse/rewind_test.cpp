@@ -16,7 +16,7 @@ using cluster::BackfillVariant;
 using cluster::NodePool;
 using workload::JobRecord;
 
-// Jobs that never wait on a fleet that has room for all, each recorded with a wait of so much.
+// Jobs that never wait on a fleet with room for all, each recorded with a given wait.
 std::vector<JobRecord> without_rush(int count, double apart, const auto& wait) {
   std::vector<JobRecord> jobs;
   for (int i = 0; i < count; ++i) jobs.push_back(traced(apart * i, 10, 8, wait(i)));
@@ -33,7 +33,7 @@ TEST(Rewind, part_of_a_fleet_is_gpus_or_whole_nodes) {
   EXPECT_EQ(up, 7);
 }
 
-// Waits that are known: the model is always right in shape and half of what was recorded.
+// Known waits: the model always has the right shape and half of the recorded wait.
 TEST(Rewind, a_rewind_scales_to_the_recorded_waits) {
   std::vector<JobRecord> jobs;
   for (int i = 0; i < 200; ++i) {
@@ -60,7 +60,7 @@ TEST(Rewind, a_rewind_scales_to_the_recorded_waits) {
   EXPECT_NEAR(r->factor, r->second.recorded_s / 45, 1e-9);
   EXPECT_GT(r->factor, 2);
   EXPECT_LT(r->factor, 3);
-  // Days are drawn again: the factor lies between that of the even and of the odd ones.
+  // Days are drawn again: the factor is between those of the even and of the odd ones.
   EXPECT_LT(r->factor_low, r->factor);
   EXPECT_GT(r->factor_high, r->factor);
   EXPECT_GE(r->factor_low, 2 - 1e-9);
@@ -69,15 +69,15 @@ TEST(Rewind, a_rewind_scales_to_the_recorded_waits) {
   EXPECT_NEAR(r->answers[1].mean_wait.value, 45 * r->factor, 1e-9);
   EXPECT_NEAR(r->answers[1].mean_wait.low, 45 * r->factor_low, 1e-9);
   EXPECT_NEAR(r->answers[1].mean_wait.high, 45 * r->factor_high, 1e-9);
-  // Half a record is none: each half needs twenty.
+  // Half a record is not enough: each half needs twenty.
   std::vector<JobRecord> half = jobs;
   for (std::size_t i = 200; i < half.size(); ++i) half[i].wait.reset();
   const auto none = rewind(half, NodePool({8}), {.policies = {BackfillVariant::fifo}});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().front().code, "rewind.record");
-  // A fleet on which jobs of the trace never fit is not the one that ran them.
+  // A fleet on which jobs of the trace never fit cannot be the one that ran them.
   std::vector<JobRecord> wide = jobs;
-  for (JobRecord& j : wide) j.wait = seconds(1000);  // as if far less had been there
+  for (JobRecord& j : wide) j.wait = seconds(1000);  // as if far fewer GPUs had been there
   const auto kept =
       rewind(wide, NodePool({8}), {.policies = {BackfillVariant::fifo}, .shares = {1, 0.9}});
   ASSERT_TRUE(kept);
@@ -92,8 +92,9 @@ JobRecord day_job(double submit, double wait, int gpus = 1) {
 
 RewindOptions first_in_first_out() { return {.policies = {BackfillVariant::fifo}, .shares = {1}}; }
 
-// Forty jobs on the first day; forty that waited 20 s and 60 s within a day from noon of the third
-// on. Nobody waits in the model but for the delay of 10 s. One day, drawn again, is the same day.
+// Forty jobs on the first day; forty that waited 20 s and 60 s within one day from noon of the
+// third day on. In the model the only wait is the delay of 10 s. One day, drawn again, is the same
+// day.
 TEST(Rewind, days_start_at_the_second_half) {
   std::vector<JobRecord> jobs;
   for (int i = 0; i < 40; ++i) jobs.push_back(day_job(20.0 * i, 10));
@@ -128,8 +129,8 @@ TEST(Rewind, incomparable_days_have_no_weight) {
 }
 
 // On the first day of the second half every other job waits 5 s in the model and waited 10 s; on
-// the next nobody waits in the model, and all waited a second. A draw of that day alone says
-// nothing: of the others the lowest is 100 / 50 and the highest (100 + 20) / 50.
+// the next day no job waits in the model, and all waited a second. A draw of only that day is
+// useless: of the others, the lowest is 100 / 50 and the highest (100 + 20) / 50.
 TEST(Rewind, days_without_waits_are_drawn_with_others) {
   std::vector<JobRecord> jobs;
   for (int i = 0; i < 40; ++i) jobs.push_back(day_job(20.0 * i, 0));
@@ -146,9 +147,9 @@ TEST(Rewind, days_without_waits_are_drawn_with_others) {
   EXPECT_DOUBLE_EQ(r->factor_high, 120.0 / 50);
 }
 
-// Forty days, of which two have ten waits of 5 s in the model, recorded as 10 s; on the others
-// nobody waits in the model and somebody waited 20 s. With both: (2 x 100 + 38 x 20) / 100. Draws
-// without either say nothing; those with one, (100 + 39 x 20) / 50, are more than a tenth.
+// Forty days, of which two have ten waits of 5 s in the model, recorded as 10 s; on the others no
+// job waits in the model and one waited 20 s. With both: (2 x 100 + 38 x 20) / 100. Draws without
+// either are useless; those with one, (100 + 39 x 20) / 50, are more than a tenth.
 TEST(Rewind, draws_without_waits_do_not_count) {
   std::vector<JobRecord> jobs;
   for (int i = 0; i < 58; ++i) jobs.push_back(day_job(i, 0));
@@ -176,8 +177,8 @@ TEST(Rewind, each_half_needs_twenty_waits) {
   EXPECT_FALSE(rewind(jobs, NodePool({80}), first_in_first_out()));
 }
 
-// A cluster of 60 GPUs under EASY that loses work to failures; its accounting says so many waited
-// so long. Limits are wrong by up to four times.
+// A cluster of 60 GPUs under EASY that loses work to failures, with the recorded waits. Limits are
+// wrong by up to four times.
 workload::JobTrace recorded(BackfillVariant policy, int gpus, std::uint64_t seed) {
   workload::JobMix mix{.jobs = 1200, .span = days(8), .day_swing = 0.7, .limit_factor = 4};
   mix.classes = {{.widths = {{1, 6}, {4, 2}, {8, 2}, {24, 0.5}},
@@ -200,7 +201,7 @@ double second_half_mean(const workload::JobTrace& trace, const ReplayResult& r) 
 
 TEST(Rewind, finds_the_policy_and_fleet_of_a_trace) {
   const workload::JobTrace trace = recorded(BackfillVariant::easy, 57, 3);
-  const NodePool fleet({60});  // 95 % of it were there to use
+  const NodePool fleet({60});  // 95 % of them were available
   const RewindOptions options{
       .policies = {BackfillVariant::fifo, BackfillVariant::easy},
       .what_ifs = {{"fifo", BackfillVariant::fifo, fleet},
@@ -218,7 +219,7 @@ TEST(Rewind, finds_the_policy_and_fleet_of_a_trace) {
   EXPECT_LT(r->answers[1].mean_wait.value, r->second.recorded_s);
 }
 
-// The true policy is not among those tried: the error says so, and the interval is wide.
+// The true policy is not among those tried: the error shows it, and the interval is wide.
 TEST(Rewind, unknown_policies_are_reported) {
   const workload::JobTrace trace = recorded(BackfillVariant::unguarded, 60, 4);
   const auto r = rewind(trace.jobs, NodePool({60}),
@@ -254,8 +255,8 @@ TEST(Rewind, ties_prefer_the_first_policy) {
   EXPECT_EQ(r->answers[0].simulated_s, 0);
 }
 
-// Nobody waits in the model, so each is given the start delay: the lower 5 % of the first half's
-// waits of 0, 1, ... 400 s, 20 s. All within one day: drawn again it is the same day.
+// No job waits in the model, so each gets the start delay: the lower 5 % of the first half's waits
+// of 0, 1, ... 400 s, 20 s. All are within one day, which drawn again is the same day.
 TEST(Rewind, start_delay_and_daily_factor) {
   const auto jobs = without_rush(802, 20, [](int i) { return i < 401 ? double(400 - i) : 30.0; });
   const auto r = rewind(jobs, NodePool({80}), {.policies = {BackfillVariant::fifo}, .shares = {1}});

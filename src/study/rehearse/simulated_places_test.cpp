@@ -62,7 +62,7 @@ TEST(SimulatedPlaces, a_look_lists_all_copies) {
   EXPECT_EQ(begun.items[0].copies[0].written, kStart);
   EXPECT_EQ(c.places.items().at("a").content, 1u);
   c.places.finish("near", "a");
-  c.places.finish("far", "a");  // nothing is there
+  c.places.finish("far", "a");  // the place is empty
   c.places.hold("a", true);
   const storage::LifecycleLook done = c.look();
   EXPECT_TRUE(done.items[0].held);
@@ -236,7 +236,7 @@ TEST(SimulatedPlaces, refused_actions_have_a_reason) {
   EXPECT_NE(said({.kind = LifecycleActionKind::remove, .item = "a", .place = "near"}), "");
 }
 
-// A need is met by a whole copy of that stamp at a place that answers.
+// A need is met by a complete copy with that stamp at a place that answers.
 TEST(SimulatedPlaces, incomplete_copies_do_not_count) {
   SimulatedPlaces places{{"near", "far"}};
   places.begin("near", "a", {.run = "r"});

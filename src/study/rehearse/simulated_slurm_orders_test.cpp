@@ -110,7 +110,7 @@ TEST(SimulatedSlurmOrders, refused_orders_have_a_reason) {
   EXPECT_TRUE(seen->nodes[1].drained && seen->nodes[2].drained);
 }
 
-// An order about a node that means nothing for nodes, and one about a job likewise.
+// Orders about a node that make no sense for nodes, and the same for jobs.
 TEST(SimulatedSlurmOrders, orders_for_nodes_and_jobs_are_distinct) {
   RefusalRig r;
   r.slurm.submit(1);
@@ -122,7 +122,7 @@ TEST(SimulatedSlurmOrders, orders_for_nodes_and_jobs_are_distinct) {
   EXPECT_FALSE(r.slurm.look()->jobs[0].held);
 }
 
-// A fence that hangs is under way for ever; the next order for the node is carried out.
+// A fence that hangs never ends; the next order for the node is carried out.
 TEST(SimulatedSlurmOrders, a_fence_hangs_once) {
   RefusalRig r;
   r.slurm.hang_fence("n2");
@@ -174,7 +174,7 @@ TEST(SimulatedSlurmOrders, known_runs_survive_a_controller_restart) {
   EXPECT_EQ(r.job().restarts, 0);
 }
 
-// It had left its nodes to run again, ran, and was done; the save knows that it leaves them.
+// It had left its nodes to run again, ran, and finished; the save knows that it leaves them.
 TEST(SimulatedSlurmOrders, requeue_settings_are_saved) {
   Rig r({.nodes = 4, .hold = seconds(1), .completing = seconds(10), .save = seconds(12)});
   r.slurm.submit(1);

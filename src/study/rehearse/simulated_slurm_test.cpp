@@ -118,8 +118,8 @@ TEST(SimulatedSlurm, a_held_job_waits_and_a_crash_is_a_failure) {
   EXPECT_EQ(c.phase(2), failure::JobPhase::ended);
 }
 
-// Its state is saved every five seconds: what was ordered after the last save is undone when it is
-// killed, what was ordered before it stands.
+// Its state is saved every five seconds: orders after the last save are undone when it is killed,
+// orders before it remain.
 TEST(SimulatedSlurm, a_killed_controller_is_back_with_its_last_save) {
   for (const bool saved : {true, false}) {
     Cluster c;
@@ -135,7 +135,7 @@ TEST(SimulatedSlurm, a_killed_controller_is_back_with_its_last_save) {
 }
 
 // A run that began after the last save is forgotten with its job: it is killed, and for the two
-// seconds of the killing its nodes take no other; a launch there fails and holds the job.
+// seconds of the killing its nodes take no other run; a launch there fails and holds the job.
 TEST(SimulatedSlurm, a_forgotten_run_is_killed_before_its_nodes_are_free) {
   Cluster c;
   c.advance(seconds(5.6));
@@ -151,8 +151,8 @@ TEST(SimulatedSlurm, a_forgotten_run_is_killed_before_its_nodes_are_free) {
   EXPECT_TRUE(c.slurm.look()->jobs.at(0).held);
 }
 
-// Saved at 5 s while its first run went; by 8.5 s the second goes. The controller comes back and
-// knows the first only: the second is killed, and the job waits again.
+// Saved at 5 s during its first run; the second runs from 8.5 s. The controller comes back and
+// knows only the first: the second is killed, and the job waits again.
 TEST(SimulatedSlurm, a_newer_run_than_the_one_it_remembers_is_killed_too) {
   sim::Kernel kernel;
   SimulatedSlurm slurm(kernel, {.nodes = 4, .hold = seconds(1)});
@@ -170,8 +170,8 @@ TEST(SimulatedSlurm, a_newer_run_than_the_one_it_remembers_is_killed_too) {
   EXPECT_THAT(slurm.overlaps(), IsEmpty());
 }
 
-// A job that was leaving its nodes when one of them died unseen leaves them when that one is called
-// down: 60 s after the controller's return, and the ten that leaving takes.
+// A job that was leaving its nodes when one of them died unseen leaves them when that one is marked
+// down: 60 s after the controller's return, plus the ten that leaving takes.
 TEST(SimulatedSlurm, a_job_that_leaves_a_dead_node_waits_until_it_is_called_down) {
   sim::Kernel kernel;
   SimulatedSlurm slurm(kernel, {.nodes = 4, .completing = seconds(10)});
@@ -188,9 +188,9 @@ TEST(SimulatedSlurm, a_job_that_leaves_a_dead_node_waits_until_it_is_called_down
   EXPECT_EQ(slurm.look()->jobs.at(0).phase, failure::JobPhase::pending);
 }
 
-// A node that dies while nobody looks takes its run with it at once; that it is down is said when
-// it has not answered for the timeout.
-TEST(SimulatedSlurm, what_dies_behind_the_controllers_back_is_down_after_the_timeout) {
+// A node that dies while the controller is away takes its run with it at once; it is marked down
+// when it has not answered for the timeout.
+TEST(SimulatedSlurm, node_that_dies_unseen_is_down_after_the_timeout) {
   Cluster c;
   const std::string job = c.slurm.submit(1);
   c.advance(seconds(10));

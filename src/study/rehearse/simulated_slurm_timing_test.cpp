@@ -84,7 +84,7 @@ TEST(SimulatedSlurmTiming, a_node_is_down_after_the_timeout) {
   EXPECT_FALSE(r.node(1).silent);
 }
 
-// The forgotten run is killed from 7.6 s to 9.6 s: until then no other is launched beside it.
+// The forgotten run is killed from 7.6 s to 9.6 s: until then no other is launched there.
 TEST(SimulatedSlurmTiming, a_killed_run_holds_its_nodes_for_two_seconds) {
   for (const bool early : {true, false}) {
     Rig r;
@@ -106,7 +106,7 @@ TEST(SimulatedSlurmTiming, a_killed_run_holds_its_nodes_for_two_seconds) {
 }
 
 // Started and not saved: the controller that is back at 2.5 s has forgotten the run, which is being
-// killed until 4.5 s. A launch beside it fails and holds the job; at 4.5 s it is over.
+// killed until 4.5 s. A launch on its nodes fails and holds the job; at 4.5 s that ends.
 TEST(SimulatedSlurmTiming, a_launch_beside_a_lost_run_fails) {
   SlurmCase c;
   const std::string id = c.slurm.submit(1);

@@ -61,7 +61,7 @@ TEST(Calibrate, one_h200_is_predicted) {
   const std::string csv = calibration_csv(*report);
   EXPECT_NE(csv.find("h200-sxm,,bf16,wgrad,"), std::string::npos);
   EXPECT_NE(calibration_text(*report).find("sustained"), std::string::npos);
-  // The output is a calibration file: it loads where the shipped one does.
+  // The output is a calibration file: it can be loaded in place of the shipped one.
   std::vector<catalog::EmbeddedFile> files(catalog::embedded_files().begin(),
                                            catalog::embedded_files().end());
   for (catalog::EmbeddedFile& file : files) {

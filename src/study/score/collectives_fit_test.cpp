@@ -19,7 +19,7 @@ namespace {
 constexpr double kPriorUs = 20;
 constexpr double kWidthOfPrior = 0.5;
 
-// The shipped models where the launch on NVLink4 alone is fitted, from 20 us and a wide prior.
+// The shipped models, where only the launch on NVLink4 is fitted, from 20 us and a wide prior.
 machine::Models models_of_one_launch() {
   // The texts must outlive the knowledge that refers to them.
   static std::deque<std::string> texts;
@@ -156,8 +156,7 @@ TEST(CollectivesFit, other_parameters_do_not_move) {
   }
 }
 
-// A link without rows stands at its prior, and what was left out is then predicted by an
-// assumption.
+// A link without rows keeps its prior, so a left-out system is predicted by an assumption.
 TEST(CollectivesFit, a_held_out_system_does_not_count) {
   const CsvTable table =
       table_of({launch_row("a", "AWS p5", "44"), launch_row("b", "DGX H100", "33")});
@@ -180,7 +179,7 @@ TEST(CollectivesFit, a_held_out_system_does_not_count) {
   EXPECT_EQ(alone->series[0].rows[0].predicted.basis, Basis::assumed);
 }
 
-// Of four ratios the quantiles of 0.11 and 0.89 stand a third of the way into the outer steps, and
+// The quantiles of 0.11 and 0.89 are a third of the way into the outer steps, and
 // no interval is narrower than 0.03.
 TEST(CollectivesFit, intervals_are_quantiles_of_held_out_errors) {
   const std::vector<RowFields> rows = {
@@ -239,7 +238,7 @@ TEST(CollectivesFit, rows_are_held_out_by_system) {
   }
 }
 
-// What the fit gives is a file that can be read; what these rows say nothing of stays at its prior.
+// The fit writes a file that can be read; parameters without rows keep their priors.
 TEST(CollectivesFit, the_fit_is_written_as_csv) {
   std::string some;
   const std::string all = catalog::embedded_text("validation/collectives.csv").value();
@@ -310,7 +309,7 @@ TEST(CollectivesFit, parameters_without_rows_stay_at_their_prior) {
   EXPECT_EQ(values.at("network tcpx fill"), "400");
   EXPECT_EQ(values.at("network efa1 share"), "0.94");
   EXPECT_EQ(values.at("harness torch launch"), "18");
-  // Assumed, without a prior, or of nothing: as shipped.
+  // Assumed, without a prior, or without a subject: as shipped.
   EXPECT_EQ(values.at("scaleup NVLink2 launch"), "18");
   EXPECT_EQ(values.at("scaleup NVLink4 pair_share"), "0.75");
   EXPECT_EQ(values.at("scaleup NVLink3 nvls_share"), "0");

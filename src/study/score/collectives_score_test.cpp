@@ -214,7 +214,7 @@ TEST(CollectivesScore, a_rack_with_a_spanning_link_is_one_domain) {
 TEST(CollectivesScore, times_are_in_microseconds_grouped_by_size) {
   const Score large = scored_collectives({{"bytes", "67108864"}, {"time_us_oop", "400"}});
   const ScoredRow& row = large.series[0].rows.at(0);
-  // 2 x 15/16 of 64 MiB at no more than 8 x 50 GB/s is at least 300 us, and no minute.
+  // 2 x 15/16 of 64 MiB at no more than 8 x 50 GB/s takes at least 300 us, and less than a minute.
   EXPECT_GT(row.predicted.value, 100);
   EXPECT_LT(row.predicted.value, 5000);
   EXPECT_EQ(row.predicted.basis, Basis::fitted);
@@ -226,8 +226,8 @@ TEST(CollectivesScore, times_are_in_microseconds_grouped_by_size) {
   EXPECT_LT(nccl, 5000);
 }
 
-// Sixteen ranks of eight NICs at 50 GB/s carry no terabyte a second; a ring on a link no more than
-// the link.
+// Sixteen ranks of eight NICs at 50 GB/s cannot carry a terabyte per second; a ring on a link is no
+// faster than the link.
 TEST(CollectivesScore, impossible_rates_are_doubtful) {
   const auto note = [](const std::map<std::string, std::string>& more) {
     return scored_collectives(more).series[0].rows.at(0).note;

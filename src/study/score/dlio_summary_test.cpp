@@ -49,7 +49,7 @@ TEST(DlioSummary, cached_reads_are_ignored) {
   EXPECT_TRUE(cached("\"epochs\": \"1\", \"potential_caching\": [1], "));
 }
 
-// The widest of the spreads, 1.28 deviations each; loads say nothing where reads do.
+// The widest of the spreads, 1.28 deviations each; loads are not used if there are reads.
 TEST(DlioSummary, reads_and_checkpoints_together) {
   const auto c = dlio_of(std::string(kRead) +
                          ", \"train_io_stdev_MB_per_second\": 100.0"
@@ -93,7 +93,7 @@ TEST(DlioSummary, summary_depth_is_bounded) {
   EXPECT_FALSE(looks_like_dlio_summary("{\"num_accelerators\": 1}"));
 }
 
-// As DLIO writes it, less what it says of the hosts.
+// As DLIO writes it, without the part about hosts.
 std::string summary(const std::string& metric, const std::string& more = "") {
   return R"({"start": "2026-11-16T10:00:00", "num_accelerators": 16, "num_hosts": 2, )" + more +
          R"("num_files_train": 168, "num_samples_per_file": 1, "metric": {)" + metric + "}}";
@@ -115,7 +115,7 @@ TEST(DlioSummary, a_starved_run_gives_the_read_rate) {
   EXPECT_FALSE(looks_like_dlio_summary(R"({"kind": "storage-probe"})"));
 }
 
-// 911.2 GiB in 13 s; the mean of the rates is higher, for fast saves count more in it.
+// 911.2 GiB in 13 s; the mean of the rates is higher, because fast saves count more in it.
 TEST(DlioSummary, checkpoint_rate_is_size_over_mean_time) {
   const auto c = calibrate_from_dlio(
       summary(R"("checkpoint_size_GB": 911.2, "save_checkpoint_duration_mean_seconds": 13.0,
@@ -129,7 +129,7 @@ TEST(DlioSummary, checkpoint_rate_is_size_over_mean_time) {
   EXPECT_DOUBLE_EQ(c->tier.error, 0.05);
 }
 
-// What goes out comes in again through `plan --calibration`.
+// The output can be read again with `plan --calibration`.
 TEST(DlioSummary, a_summary_is_a_calibration) {
   const auto c = calibrate_from_dlio(summary(kStarved), "summary.json", "hot");
   ASSERT_TRUE(c);

@@ -44,7 +44,7 @@ std::vector<double> open_values(const RowFields& more) {
   return all;
 }
 
-// A budget binds where many prompts come at once: 6,000 tokens of them in one step or in two.
+// A budget matters if many prompts arrive at once: 6,000 tokens in one step or in two.
 TEST(OpenLoopScore, open_loop_token_budgets_come_from_the_row) {
   const RowFields crowd = {{"rate", "400"},
                            {"duration_s", "1"},
@@ -84,7 +84,7 @@ TEST(OpenLoopScore, open_loop_rows_have_groups_and_predictions) {
   }
 }
 
-// Six systems' prompts of 300 with four users each and questions of 200; 40 s at 3 a second.
+// Six system prompts of 300 tokens with four users each and questions of 200; 40 s at 3 per second.
 TEST(OpenLoopScore, the_simulated_load_is_that_of_the_row) {
   const Score said = score_open_loop(table_of({hand_open_row({{"tp", "2"},
                                                               {"question_len", "200"},
@@ -135,7 +135,8 @@ TEST(OpenLoopScore, the_load_of_a_row_is_simulated) {
     return score.series[series].rows[row].predicted.value;
   };
   EXPECT_GT(value(0, 1), value(0, 0));  // more requests at once: slower tokens
-  EXPECT_NEAR(value(2, 0), value(1, 0) + 246 * value(0, 0), 1);  // end to end is what its parts say
+  // end to end equals the sum of its parts
+  EXPECT_NEAR(value(2, 0), value(1, 0) + 246 * value(0, 0), 1);
   EXPECT_TRUE(score.series[0].rows[0].counts);
   EXPECT_FALSE(score.series[0].rows[1].counts);  // most of its requests failed
   EXPECT_TRUE(score.predictions.starts_with("id,ttft_ms_mean,ttft_ms_p99,tpot_ms_mean"));
@@ -158,9 +159,9 @@ TEST(OpenLoopScore, a_row_without_a_rate_is_skipped) {
   const auto at = [&](std::size_t series, std::size_t row) { return s.series[series].rows[row]; };
   EXPECT_TRUE(at(0, 0).counts);
   EXPECT_FALSE(at(0, 1).counts);
-  // Requests at even distances wait less than those that come as they like.
+  // Requests at even distances wait less than random ones.
   EXPECT_LT(at(1, 1).predicted.value, at(1, 0).predicted.value);
-  // Prompts that share nothing cost more to read than those of four systems.
+  // Prompts that share nothing cost more to read than those with four system prompts.
   EXPECT_GT(at(1, 2).predicted.value, 1.2 * at(1, 0).predicted.value);
   const auto width = [](const ScoredRow& r) { return r.predicted.high / r.predicted.value - 1; };
   EXPECT_NEAR(width(at(1, 0)), 2 * width(at(0, 0)), 1e-9);
@@ -169,7 +170,7 @@ TEST(OpenLoopScore, a_row_without_a_rate_is_skipped) {
   EXPECT_NEAR(e.low * e.high, e.value * e.value, 1e-9 * e.value * e.value);
 }
 
-// A prompt is its system's part and its question.
+// A prompt is its system prompt plus its question.
 TEST(OpenLoopScore, system_prompts_lengthen_the_prompt) {
   const std::string head =
       "id,model,gpu,engine,tp,arrivals,rate,duration_s,system_prompts,system_prompt_len,"

@@ -29,7 +29,7 @@ inline double family_rate(const machine::Models& models, const TrainingRow& row)
   return predict_training(models, row.query)->tokens_per_s_per_gpu.value;
 }
 
-// The shipped models where the H100's products alone are fitted, or of another origin.
+// The shipped models, where only the H100's products are fitted, or with another origin.
 inline machine::Models models_fitting(const std::string& origin) {
   static std::deque<std::string> texts;
   static std::deque<std::vector<catalog::EmbeddedFile>> all;

@@ -163,7 +163,7 @@ struct Calibrated {
   std::string note;
 };
 
-std::string note_of(const GpuFactors& f) {
+std::string factors_text(const GpuFactors& f) {
   return fmt::format("compute x {:.2f}, bandwidth x {:.2f}, {:.1f} ms per step", f.compute,
                      f.memory, f.step.base() * 1e3);
 }
@@ -242,7 +242,7 @@ Result<Score> score_requests(const CsvTable& table, const ScoreInputs& inputs) {
     if (!log.calibrates) continue;
     const GpuFactors f = calibrated(inputs.models, log);
     gpus.insert_or_assign(log.query.accelerator->id,
-                          Calibrated{with_factors(inputs.models, log.query, f), note_of(f)});
+                          Calibrated{with_factors(inputs.models, log.query, f), factors_text(f)});
   }
   for (const RequestLog& log : logs) {
     const auto own = gpus.find(log.query.accelerator->id);

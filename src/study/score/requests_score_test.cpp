@@ -45,8 +45,8 @@ std::string logged_line(int prompt, int output, double queued, double first, dou
       prompt, output, queued, first, last);
 }
 
-// Two requests: first tokens after 0.5 and 0.7 s, 39 and 9 more tokens in 3.9 and 1.8 s. Their
-// 99th in a hundred stands 0.99 of the way from the lesser to the greater.
+// Two requests: first tokens after 0.5 and 0.7 s, 39 and 9 more tokens in 3.9 and 1.8 s. The p99 is
+// 0.99 of the way from the lesser to the greater.
 TEST(RequestsScore, log_figures_match_a_hand_calculation) {
   const std::string log = logged_line(300, 10, 101, 101.7, 103.5) +
                           logged_line(500, 40, 100, 100.5, 104.4) + "no line\n";
@@ -105,7 +105,7 @@ Score scored_log(const RowFields& more) {
   return score_requests(table_of({hand_log_row(more)}), inputs).value();
 }
 
-// The same requests from 0 s on, in the order in which they came.
+// The same requests from 0 s on, in order of arrival.
 std::vector<double> replayed_means(const jobs::ServingQuery& q) {
   std::vector<traffic::Timed> arrivals;
   const std::tuple<double, int, int> all[] = {
@@ -150,7 +150,7 @@ TEST(RequestsScore, a_row_describes_the_logged_replica) {
 }
 
 // First tokens after 0.3, 0.5, 0.4 and 0.1 s; between tokens 0, 0.2, 0.05 and 0.2 s; whole after
-// 0.3, 2.5, 1.4 and 0.9 s. The 99th of a hundred lies 0.97 of the way from the third to the fourth.
+// 0.3, 2.5, 1.4 and 0.9 s. The p99 is 0.97 of the way from the third to the fourth.
 TEST(RequestsScore, measured_values_are_read) {
   const Score score = scored_log({});
   const double wanted[] = {0.325, 0.1125, 1.275, 0.497, 0.2, 2.467};
@@ -174,7 +174,7 @@ TEST(RequestsScore, unusable_logs_are_skipped_with_a_reason) {
   EXPECT_NE(why({{"log", "one.jsonl"}}), "scored");
 }
 
-// 80 s at 100 a second are more than the 6,000 that are simulated.
+// 80 s at 100 per second are more than the 6,000 that are simulated.
 TEST(RequestsScore, long_runs_are_cut) {
   const Score score = score_open_loop(table_of({hand_open_row({{"rate", "100"},
                                                                {"duration_s", "80"},
@@ -191,7 +191,7 @@ constexpr std::string_view kIndex =
     "own,own.jsonl,l40s,meta-llama/Llama-3.1-8B,vllm,1,1,1,4000,2048,32,1\n"
     "lost,lost.jsonl,l40s,meta-llama/Llama-3.1-8B,vllm,1,1,1,4000,2048,32,0\n";
 
-// A log as a device would write it whose memory is a fifth slower than the catalog's says.
+// A log of a device whose memory is a fifth slower than the catalog says.
 std::string log_of_slow_memory() {
   machine::Models models = machine::known();
   for (compute::Relative& r : models.kernels.relatives) {
@@ -231,7 +231,7 @@ TEST(RequestsScore, half_of_a_log_calibrates_its_device) {
     ASSERT_EQ(score.series[i].rows.size(), 1u);
     EXPECT_LT(score.series[i].rows[0].ape(), i < 3 ? 0.04 : 0.12) << score.series[i].name;
   }
-  // "calibration=compute x 1.02, bandwidth x 0.81, 0.2 ms a step"
+  // "calibration=compute x 1.02, bandwidth x 0.81, 0.2 ms per step"
   const std::string& note = score.series[0].rows[0].groups[0];
   EXPECT_NEAR(std::stod(note.substr(note.find("bandwidth x ") + 12)), 0.8, 0.1) << note;
   EXPECT_LT(std::stod(note.substr(note.rfind(',') + 1)), 20) << note;

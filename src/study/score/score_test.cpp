@@ -104,7 +104,7 @@ TEST(Score, summaries_use_counted_measured_rows) {
   ASSERT_EQ(worst.size(), 3U);
   EXPECT_EQ(worst[0]->id, "r10");
   EXPECT_EQ(worst[2]->id, "r8");
-  // One far off moves the mean, not the middle.
+  // One outlier moves the mean, not the median.
   Score skewed = eleven_rows();
   skewed.series[0].rows[10].predicted.value = 300;
   EXPECT_NEAR(totals_of(skewed.series[0]).median_ape, 0.05, 1e-12);

@@ -33,7 +33,7 @@ machine::Models tuned_with(const std::vector<engines::TuningRow>& tunings) {
   return models;
 }
 
-// A parameter by its place in a tuning, in its own unit, and how far it goes in one width.
+// A parameter by its place in a tuning, its unit, and its change per width of its prior.
 struct HeldParameter {
   std::function<double(const ServingTuning&)> get;
   std::function<void(ServingTuning&, double)> set;
@@ -50,8 +50,8 @@ HeldParameter held_time(Seconds ServingTuning::* member, double scale) {
           [=](ServingTuning& t, double v) { t.*member = Seconds(v); }, scale};
 }
 
-// The least of n h(ln((t + x g.g) / measured)) + firmness x^2 g.g; parameters are then x g widths
-// from where they began. h is the error itself, beyond 0.3 three tenths of what is more.
+// The minimum of n h(ln((t + x g.g) / measured)) + firmness x^2 g.g; parameters are then x g widths
+// from their start. h is the error itself; beyond 0.3 it grows at three tenths of the slope.
 double along_slopes(double t, double gg, double measured, double n, double firmness) {
   const auto loss = [&](double x) {
     const double e = std::abs(std::log((t + x * gg) / measured));
@@ -111,7 +111,7 @@ double squared(const std::vector<double>& g) {
   return sum;
 }
 
-// An engine is held as by twenty rows, whether a row is near, just beyond 0.3 or far.
+// An engine is held as if by twenty rows, whether a row is near, just beyond 0.3 or far.
 TEST(ServingRefitPriors, an_engine_is_held_by_twenty_rows) {
   for (const auto& [model, tp] : {std::pair{"llama-3-8b", 1}, std::pair{"mixtral-8x7b", 2}}) {
     ServedRow row = held_row(model, tp);
@@ -129,7 +129,7 @@ TEST(ServingRefitPriors, an_engine_is_held_by_twenty_rows) {
   }
 }
 
-// Twenty rows make an accelerator of its own, held at its engine as by half a row.
+// Twenty rows give an accelerator its own tuning, held at its engine's as if by half a row.
 TEST(ServingRefitPriors, an_accelerator_is_weakly_tied_to_its_engine) {
   ServedRow row = held_row("llama-3-8b", 1);
   const auto priors = refit_serving(machine::known(), std::vector(20, row));
@@ -154,7 +154,7 @@ const std::vector<HeldParameter>& held_first() {
   return kAll;
 }
 
-// The simulated test without any of the four: its wait, a second, its step and its routed layers.
+// The simulated test without any of the four parameters: wait, second, step and routed layers.
 struct FirstSlopes {
   double around = 0;
   std::vector<double> each;  // of one unit
@@ -173,7 +173,7 @@ FirstSlopes first_slopes(const ServedRow& row, std::vector<engines::TuningRow> t
            static_cast<double>(workload::moe_layer_count(row.query.model))}};
 }
 
-// Engines are held as by a hundred rows, accelerators as by ten.
+// Engines are held as if by a hundred rows, accelerators as if by ten.
 TEST(ServingRefitPriors, first_token_parameters_have_tighter_priors) {
   struct Asked {
     const char* model;
@@ -263,7 +263,7 @@ double tpot_with(const ServingTuning& tuning, const ServedRow& row) {
   return predict_serving(tuned, q)->point.tpot.base();
 }
 
-// Nineteen rows, a fifth slower than the priors say, against twenty that hold the engine:
+// Nineteen rows, a fifth slower than the priors predict, against twenty that hold the engine:
 // u = 19 slope / (2 x 20).
 void expect_moves(const char* model, int tp) {
   std::vector<ServedRow> rows(19, moved_row(model, tp));
@@ -291,7 +291,7 @@ TEST(ServingRefitPriors, a_split_model_moves_its_parameters) { expect_moves("lla
 
 TEST(ServingRefitPriors, a_moe_model_moves_its_parameters) { expect_moves("mixtral-8x7b", 2); }
 
-// One row that is a tenth slower moves an engine hardly at all: it is held as by twenty rows.
+// One row that is a tenth slower hardly moves an engine: it is held as if by twenty rows.
 TEST(ServingRefitPriors, engines_share_a_prior) {
   const machine::Models& models = machine::known();
   ServedRow row{.id = "r", .model = "llama-3-8b", .query = {}};

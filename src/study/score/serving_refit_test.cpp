@@ -35,7 +35,7 @@ machine::Models with_tunings(std::vector<engines::TuningRow> tunings) {
   return models;
 }
 
-// What all engines begin with, of the engine and of its accelerator.
+// The starting values of all engines, for the engine and its accelerator.
 TEST(ServingRefit, without_rows_parameters_stay_at_their_priors) {
   const std::vector<ServedRow> rows(20, one_served());
   const auto tunings = refit_serving(machine::known(), rows);
@@ -76,7 +76,7 @@ TEST(ServingRefit, engine_names_are_mapped) {
   EXPECT_EQ(tunings[1].engine, engine->id);
 }
 
-// Twenty rows alike that are a tenth slower than the priors say hold the fit to them.
+// Twenty equal rows that are a tenth slower than the priors predict move the fit to them.
 TEST(ServingRefit, a_closed_loop_is_fitted_at_90_percent_of_its_lengths) {
   std::vector<ServedRow> rows(20, one_served());
   machine::Models prior = with_tunings(refit_serving(machine::known(), rows));
@@ -294,14 +294,14 @@ TEST(ServingRefit, fit_rows_are_joined_and_in_seconds) {
   EXPECT_EQ(queued[0].requests, 3000);
 }
 
-// As the fit takes them: lengths are nine tenths of what a test names.
+// As in the fit: lengths are nine tenths of what a test names.
 double tokens_apart(const machine::Models& models, jobs::ServingQuery q) {
   q.request.input *= 0.9;
   q.request.output *= 0.9;
   return predict_serving(models, q)->point.tpot.base();
 }
 
-// Rows that a known tuning makes; the fit must come back to it as far as they can tell.
+// Rows made from a known tuning; the fit must recover it as far as they decide it.
 std::vector<ServedRow> tuned_rows(const machine::Models& models) {
   std::vector<ServedRow> rows;
   for (const char* model : {"llama-3-8b", "llama-3-70b"}) {

@@ -88,7 +88,7 @@ TEST(ServingRows, a_row_describes_its_replica) {
   EXPECT_GT(guessed->request.accepted_per_step, 2);
 }
 
-// Where every rank attends by itself the group's size is named twice.
+// If every rank has its own attention, the group's size is given twice.
 TEST(ServingRows, data_parallel_attention_is_not_tensor_parallel) {
   const auto q = serving_row({{"tp_size", "8"}, {"attention_dp_size", "8"}});
   EXPECT_EQ(q->split.tp, 1);
@@ -184,7 +184,7 @@ TEST(ServingRows, unusable_rows_have_a_reason) {
   EXPECT_EQ(named("nothing of it")->concurrency, 8);
 }
 
-// Tokens out of a step by its guesses: 1.75 of one, 2.16 of two, 2.3 of three.
+// Tokens per step by the number of guesses: 1.75 for one, 2.16 for two, 2.3 for three.
 TEST(ServingRows, speculation_follows_the_engine_scripts) {
   const auto guesses = [](const RowFields& more) {
     const auto q = served_row(with_fields(more, {{"mtp", "1"}}));
@@ -256,7 +256,7 @@ TEST(ServingRows, sglang_polls_less_on_slow_devices) {
   EXPECT_EQ(looks({{"batch_size", "16"}}), 30);
   EXPECT_EQ(looks({{"system", "h200_sxm"}}), 1);
   EXPECT_EQ(looks({{"backend", "vllm"}}), 1);
-  // 12,000 output tokens of a client are simulated, two waves at least.
+  // 12,000 output tokens per client are simulated, at least two waves.
   EXPECT_DOUBLE_EQ(load_of_test(*served_row({{"osl", "5000"}})).waves_most, 2.4);
   EXPECT_EQ(load_of_test(*served_row({{"osl", "6001"}})).waves_most, 2);
 }

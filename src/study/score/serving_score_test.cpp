@@ -42,13 +42,12 @@ TEST(ServingScore, times_are_in_milliseconds_with_groups) {
                                                   "mode, speculation=agg off or unknown"}));
   const ScoredRow& apart = s.series[0].rows[1];
   EXPECT_THAT(apart.groups, testing::Contains("workers=apart, unpublished"));
-  // Replicas that nobody published: guesses may halve the time, fewer replicas lengthen it a
-  // little.
+  // Unpublished replicas: guesses may halve the time, fewer replicas lengthen it a little.
   EXPECT_NEAR(apart.predicted.high / apart.predicted.value, 1.3, 1e-9);
   EXPECT_NEAR(apart.predicted.value / apart.predicted.low, 1.9, 1e-9);
 }
 
-// Rows of others that stay outside the repository: the test runs where they lie beside it.
+// Third-party rows that stay outside the repository: the test runs if they are next to it.
 constexpr const char* kRows = ORRERY_SOURCE_DIR "/../shared/thirdparty/serving.csv";
 
 // All rows with ORRERY_FULL, else every twelfth.
@@ -96,7 +95,7 @@ TEST(ServingScore, rows_outside_the_model_are_skipped) {
   EXPECT_EQ(score.series[0].rows.size(), 1u);
 }
 
-// The source names the clients; replicas of prefill and decode are counted apart.
+// The source names the clients; replicas of prefill and decode are counted separately.
 TEST(ServingScore, disaggregated_rows_are_scored) {
   const ScoreInputs inputs{.models = machine::known(), .model = {}};
   const std::string_view text =

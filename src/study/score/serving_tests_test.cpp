@@ -109,7 +109,7 @@ TEST(ServingTests, a_dump_covers_all_deepseek_names) {
   EXPECT_FALSE(checked("moonshotai/Kimi-K2-Instruct"));
 }
 
-// Once two rows of one test disagree, a third that agrees with the first does not mend it.
+// If two rows of one test disagree, a third that agrees with the first changes nothing.
 TEST(ServingTests, rows_of_one_test_must_agree) {
   const auto named = [](const char* replicas) {
     return apart_fields({{"prefill_num_workers", "1"}, {"decode_num_workers", replicas}});
@@ -128,7 +128,7 @@ TEST(ServingTests, rows_of_one_test_must_agree) {
   EXPECT_EQ(from({named("2"), named("3"), named("2")}), ReplicasFrom::usual);
 }
 
-// The source's number of clients comes first, one is a number, and none is no row.
+// The source's number of clients comes first, one is a number, and a row without one is skipped.
 TEST(ServingTests, clients_come_from_the_source) {
   const auto clients = [](const std::string& source) {
     const CsvTable table = table_of({apart_fields({{"silicon_data_source", source}})});
@@ -155,7 +155,7 @@ TEST(ServingTests, the_only_matching_setting_is_used) {
   EXPECT_EQ(r.query.decode.split.attention_dp, 1);
   EXPECT_EQ(r.query.decode.split.ep, 2);
   EXPECT_EQ(r.query.decode.limits->max_sequences, 17);
-  // TensorRT-LLM's budget of the prompt and its clients, of each of four ranks: less than 8,192.
+  // TensorRT-LLM's budget for the prompt and its clients, for each of four ranks: less than 8,192.
   EXPECT_EQ(r.query.prefill.limits->token_budget, 8192.0 / 4);
   EXPECT_EQ(r.query.prefill.limits->max_sequences, 4096);
   EXPECT_EQ(r.query.decode.request.checked_per_step, 2);
@@ -267,7 +267,7 @@ TEST(ServingTests, the_date_selects_the_setting) {
   EXPECT_EQ(asked(gb200(12)).size(), 2u);
 }
 
-// Four and eight clients side by side: only the test with guesses tried both.
+// Four and eight clients in one sweep: only the test with guesses tried both.
 TEST(ServingTests, a_sweep_has_one_setting) {
   const auto found = asked(std::vector{gb200(4), gb200(8), gb200(16), gb200(8)});
   ASSERT_EQ(found[1].size(), 2u);
@@ -279,7 +279,7 @@ TEST(ServingTests, a_sweep_has_one_setting) {
   EXPECT_EQ(again[1].size(), 1u);
 }
 
-// Eight clients were tried with guesses alone: the whole run is theirs.
+// Eight clients were tried only with guesses: the whole run uses that set.
 TEST(ServingTests, a_run_uses_one_set_of_settings) {
   const auto h200 = [](double clients, const char* run) {
     TestAsk ask = gb200(clients, 8, 8);
@@ -296,8 +296,8 @@ TEST(ServingTests, a_run_uses_one_set_of_settings) {
   EXPECT_EQ(found[3].size(), 2u);
 }
 
-// A dump that names replicas has no tests with guesses: what it has not of its own day is taken to
-// guess, three tokens, or one where ranks are crowded. Equal rows are one of each.
+// A dump that names replicas has no tests with guesses: a row of its day that it lacks is taken to
+// guess, three tokens, or one if ranks are crowded. Of equal rows, one is of each kind.
 TEST(ServingTests, rows_missing_from_a_plain_dump_use_speculation) {
   const ScoreInputs inputs{.models = machine::known(), .model = {}};
   const auto checked = [&inputs](const std::string& engine, const std::vector<std::string>& clients,
@@ -424,7 +424,7 @@ TEST(ServingTests, clients_are_a_list_of_whole_numbers) {
     EXPECT_FALSE(fits_one([=](TestAsk& a) { a.clients = clients, a.decode_devices = 1; }));
     EXPECT_TRUE(fits_one([=](TestAsk& a) { a.clients = clients; }));
   }
-  // Not where a setting was tried with them.
+  // Not if a setting was tried with them.
   const std::vector<RowFields> two = {one_setting({{"clients", "4"}}),
                                       one_setting({{"clients", "8"}, {"guesses", "3"}})};
   const auto found = fits(two, [](TestAsk&) {});
@@ -442,7 +442,7 @@ TEST(ServingTests, each_setting_matches_once) {
   EXPECT_EQ(found[2].guesses, 3);
 }
 
-// The set that fits most rows of a run is all of the run's; of equals both stay.
+// The set that fits most rows of a run applies to the whole run; if two sets tie, both stay.
 TEST(ServingTests, a_run_uses_the_best_matching_set) {
   const std::vector<RowFields> tests = {
       one_setting({{"set", "day"}, {"clients", "8"}}),
@@ -464,7 +464,7 @@ TEST(ServingTests, a_run_uses_the_best_matching_set) {
   EXPECT_THAT(sets({eight, moved}, 0), ElementsAre("day", "night")) << "another run";
 }
 
-// Neighbours that differ in their clients alone; anything else begins a new sweep.
+// Neighbours that differ only in their clients; any other difference begins a new sweep.
 TEST(ServingTests, a_sweep_varies_only_in_clients) {
   const auto ends = [](const Change& change) {
     std::vector<TestAsk> asks(3, one_ask());
@@ -494,7 +494,7 @@ TEST(ServingTests, a_sweep_varies_only_in_clients) {
   EXPECT_THAT(ends_of_sweeps({one_ask()}), ElementsAre(1));
 }
 
-// What fits all rows of a sweep is each one's; where nothing does, each keeps its own.
+// A setting that fits all rows of a sweep applies to each; if none does, each row keeps its own.
 TEST(ServingTests, settings_must_match_the_whole_sweep) {
   const std::vector<RowFields> tests = {one_setting({{"clients", "4 8"}}),
                                         one_setting({{"clients", "8 16"}, {"guesses", "3"}})};
@@ -515,7 +515,7 @@ TEST(ServingTests, settings_must_match_the_whole_sweep) {
   EXPECT_THAT(counts({4, 8, 16}), ElementsAre(1, 2, 1));
 }
 
-// A setting is of its accelerator, engine, model, format and lengths, all of them.
+// A setting belongs to its accelerator, engine, model, format and lengths, all of them.
 TEST(ServingTests, a_setting_belongs_to_its_test) {
   const auto found = [](const std::string& head) {
     const std::string line = head + ",1,4,4,1,3,8,8,0,0,32,8,2026-01-01,,\n";

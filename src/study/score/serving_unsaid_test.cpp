@@ -33,8 +33,8 @@ constexpr std::string_view kApartHead =
     "prefill_tp_size,decode_tp_size,decode_moe_ep_size,prefill_num_workers,decode_num_workers,"
     "silicon_ttft_ms,silicon_tpot_ms\n";
 
-// Who is taken to guess may not have: the interval turns round. First tokens wait in a queue that
-// nobody published.
+// A row that is taken to guess may not have guessed: the interval is mirrored. First tokens wait in
+// an unpublished queue.
 TEST(ServingUnsaid, guessed_replicas_widen_the_interval_both_ways) {
   const std::string model = ",trtllm,deepseek-ai/DeepSeek-R1,gb200,fp4,disagg,1024,1024,";
   const CsvTable table =
@@ -102,7 +102,8 @@ jobs::DisaggregatedQuery deepseek_apart(double clients) {
   return {.prefill = q, .decode = q};
 }
 
-// One more prefill replica as long as those there are work nine tenths of the time, up to 24.
+// A prefill replica is added while the existing ones are busy for nine tenths of the time, up to
+// 24.
 TEST(ServingUnsaid, prefill_replicas_are_added_until_they_suffice) {
   for (const double clients : {64.0, 512.0, 1500.0}) {
     jobs::DisaggregatedQuery q = deepseek_apart(clients);
@@ -145,8 +146,8 @@ TEST(ServingUnsaid, data_parallel_attention_keeps_its_interval) {
   EXPECT_FALSE(ask.guessed);
 }
 
-// 70 requests of each of 32 ranks guess one token, below 64 three; 4,100 clients of a replica have
-// 4,096 places.
+// 70 requests on each of 32 ranks guess one token, fewer than 64 guess three; 4,100 clients of a
+// replica have 4,096 places.
 TEST(ServingUnsaid, speculation_and_slots_are_per_rank) {
   const auto settled = [](double clients, int devices, bool goes_on) {
     jobs::DisaggregatedQuery q = deepseek_apart(clients);
@@ -186,7 +187,7 @@ TEST(ServingUnsaid, disaggregated_replicas_are_published_or_guessed) {
   EXPECT_EQ(torn->query.prefill_replicas, 1);
 }
 
-// A group of more devices than a host attends on every rank by itself where a host holds the model.
+// A group of more devices than a host has attention on every rank, if a host holds the model.
 TEST(ServingUnsaid, wide_groups_use_data_parallel_attention) {
   const std::string held =
       "a,trtllm,mistralai/Mixtral-8x7B-v0.1,h200_sxm,fp8,disagg,1000,200,8,4,16,8,1,1";
@@ -203,8 +204,8 @@ TEST(ServingUnsaid, wide_groups_use_data_parallel_attention) {
   EXPECT_EQ(whole->query.decode.split.attention_dp, 1);
 }
 
-// TensorRT-LLM's tests send a few clients more than there are places, which are a power of two of
-// each replica or rank; other engines take whoever comes.
+// TensorRT-LLM's tests send a few more clients than there are places, a power of two per replica or
+// rank; other engines take all clients.
 TEST(ServingUnsaid, slots_are_the_power_of_two_below_the_clients) {
   const std::string model = ",deepseek-ai/DeepSeek-R1,gb200,fp4,disagg,1024,1024,";
   EXPECT_EQ(unsaid("a,trtllm" + model + "666,4,32,4,,").decode.limits->max_sequences, 16)

@@ -109,7 +109,7 @@ TEST(StorageCompare, planned_rates_have_a_source) {
   EXPECT_EQ(figure_of(*s, "sequential_read").planned.basis, Basis::given);
   EXPECT_EQ(figure_of(*s, "first_byte").standing, Standing::faster);
   EXPECT_EQ(figure_of(*s, "first_byte").wall, StorageWall::none);
-  // A JPEG takes some milliseconds: hundreds a second, not thousandths.
+  // A JPEG takes some milliseconds: hundreds per second, not thousandths.
   EXPECT_GT(figure_of(*s, "decode_core").planned.value, 20);
   EXPECT_LT(figure_of(*s, "decode_core").planned.value, 5000);
   world.models.tiers = {
@@ -177,7 +177,7 @@ struct WallsWorld {
   }
 };
 
-// Made once: a review takes some milliseconds.
+// Computed once: a review takes some milliseconds.
 const WallsWorld& walls() {
   static const WallsWorld* const kWorld = new WallsWorld;
   return *kWorld;
@@ -222,7 +222,7 @@ TEST(StorageCompare, local_drives_are_planned_as_a_whole) {
   expect_planned(compared(s, "checkpoint_rate"), 20e9, t.rate_error);
   expect_planned(compared(s, "creates"), t.creates.base(), 0.5);
   expect_planned(compared(s, "first_byte"), t.first_byte.base(), 0.5);
-  // 4.48 ms a picture of 500 x 375: data/calibration/dataset_kinds.csv.
+  // 4.48 ms per picture of 500 x 375: data/calibration/dataset_kinds.csv.
   expect_planned(compared(s, "decode_core"), 1000 / 4.48, 0.3);
   EXPECT_EQ(compared(s, "decode_core").planned.reference, "calibration/dataset_kinds.csv");
   EXPECT_EQ(compared(s, "decode_core").planned.basis, Basis::measured);
@@ -233,7 +233,7 @@ TEST(StorageCompare, local_drives_are_planned_as_a_whole) {
   EXPECT_EQ(compared(s, "creates").planned.reference, "docs/models/storage.md");
 }
 
-// 64 drives of a million reads and 220,000 writes a second; what the design gives is given.
+// 64 drives of a million reads and 220,000 writes per second; the design's own figures come first.
 TEST(StorageCompare, a_shared_tier_is_limited_by_drives_and_network) {
   const machine::Tier& t = walls().tier("hot");
   const double network = walls().review.networks().storage.per_node().base();
@@ -249,8 +249,8 @@ TEST(StorageCompare, a_shared_tier_is_limited_by_drives_and_network) {
   EXPECT_EQ(compared(s, "random_read").planned.basis, Basis::vendor);
 }
 
-// Objects of 16 MiB, shards of 32 MiB and pictures of 110 kB on so many streams: a first byte each
-// and the rest at a stream's rate.
+// Objects of 16 MiB, shards of 32 MiB and pictures of 110 kB on a number of streams: a first byte
+// each and the rest at a stream's rate.
 TEST(StorageCompare, bucket_rate_follows_the_streams) {
   const machine::Tier& t = walls().tier("cold");
   const double first = t.first_byte.base(), stream = t.stream_rate.base();
@@ -268,7 +268,7 @@ TEST(StorageCompare, bucket_rate_follows_the_streams) {
   for (const StorageComparison& c : s.figures) EXPECT_FALSE(c.id.starts_with("random_")) << c.id;
 }
 
-// Planned 40 GB/s within an error: an interval that touches it holds.
+// Planned 40 GB/s with an error: an interval that touches the plan's is as planned.
 TEST(StorageCompare, touching_intervals_are_as_planned) {
   const double e = walls().tier("node-nvme").rate_error;
   const auto standing = [](double low, double high) {

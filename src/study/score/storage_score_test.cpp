@@ -178,7 +178,7 @@ TEST(StorageScore, a_workload_needs_all_its_numbers) {
   }
 }
 
-// What a published row is predicted from are the other rows of its system, never itself.
+// A published row is predicted from the other rows of its system, never from itself.
 TEST(StorageScore, a_row_is_not_used_for_its_own_prediction) {
   const CsvTable table =
       machine::known().knowledge->table("validation/checkpoint_truth.csv").value();

@@ -24,7 +24,7 @@ TrainingFitParameter round_matrix() {
   return round_parameter(FitSubject::accelerator, "h100-sxm", "matrix");
 }
 
-// What a fit of one parameter p to one row does, in x = ln(value / prior).
+// A fit of one parameter p to one row, in x = ln(value / prior).
 struct PlainFit {
   TrainingRow row;
   TrainingFitParameter p;
@@ -44,7 +44,7 @@ struct PlainFit {
     const double widths = at / p.width;
     return miss * miss / (std::abs(miss) + options.knee) + options.knee * widths * widths;
   }
-  // The slope over one probe, and the step of Gauss and Newton, damped.
+  // The slope over one probe, and a damped Gauss-Newton step.
   bool round(double& damping) {
     const double miss = miss_at(x), far = std::abs(miss);
     const double slope = (miss_at(x + options.probe) - miss) / options.probe;
@@ -188,7 +188,7 @@ double weight_at(double miss) {
   return (a + 2 * kKnee) / ((a + kKnee) * (a + kKnee));
 }
 
-// Rows that are missed by the given ln(predicted / measured).
+// Rows whose ln(predicted / measured) are the given errors.
 std::vector<TrainingRow> missed_rows(const machine::Models& models,
                                      const std::vector<double>& misses) {
   std::vector<TrainingRow> rows;
@@ -204,7 +204,7 @@ std::vector<TrainingRow> missed_rows(const machine::Models& models,
 TEST(TrainingFit, the_loss_has_row_and_prior_terms) {
   machine::Models models = machine::known();
   auto rows = missed_rows(models, {0.1, -0.3});
-  rows.push_back(fit_row("llama-3-8b", 16));  // nothing was measured
+  rows.push_back(fit_row("llama-3-8b", 16));  // without a measured value
   auto p = matrix_of(models, std::exp(-0.1), 0.2);
   const TrainingFitParameter unknown{.subject = FitSubject::framework, .id = "abacus", .name = "x"};
   const double before = *fitted_field(models.training, p);
@@ -287,8 +287,8 @@ TEST(TrainingFit, steps_are_bounded) {
   EXPECT_DOUBLE_EQ(*fitted_field(far.training, p), 0.95 * value);
 }
 
-// Rows that are met and a parameter at its prior stay; a row weighs 2 / knee there, so it tells
-// 1 - hold / (2 / knee sum s^2 + hold).
+// Rows without error and a parameter at its prior do not change; a row weighs 2 / knee there, so it
+// decides 1 - hold / (2 / knee sum s^2 + hold).
 TEST(TrainingFit, information_is_the_narrowing_by_rows) {
   machine::Models models = machine::known();
   const auto rows = missed_rows(models, {0, 0});

@@ -45,7 +45,7 @@ TEST(TrainingHeldOut, framework_intervals_hold_80_percent_of_rows) {
   EXPECT_EQ(widths, 1);
 }
 
-// The shipped models where but one parameter is fitted: its folds take no time.
+// The shipped models with only one fitted parameter: its folds take no time.
 machine::Models models_of_one_parameter(std::string_view origin = ",fitted,") {
   // The texts must outlive the knowledge that refers to them.
   static std::deque<std::string> texts;
@@ -115,7 +115,7 @@ FoldsTold folds_by(const CsvTable& table, LeaveOut by) {
   return decided;
 }
 
-// A source goes by its first word; a row whose release is not decided is in no fold of releases.
+// A source is identified by its first word; a row without a release is in no fold of releases.
 TEST(TrainingHeldOut, folds_share_a_key) {
   const CsvTable table = four_rows();
   using testing::ElementsAre;
@@ -157,7 +157,7 @@ TEST(TrainingHeldOut, uncounted_rows_make_no_fold) {
   EXPECT_EQ(rows_to_fit(table, few_inputs()).size(), 1U);
 }
 
-// The half-width that one row misses beyond the other widths of its interval.
+// The half-width that one row needs beyond the other widths of its interval.
 double beyond(const machine::Models& fold, const TrainingRow& row, double now) {
   const Estimate e = predict_training(fold, row.query)->tokens_per_s_per_gpu;
   const double ratio = e.value / *row.tokens_per_s_per_gpu;
@@ -177,8 +177,8 @@ std::map<std::string, double> widths_in(const std::string& text) {
   return all;
 }
 
-// One row: nothing like it was fitted, whatever it is left out by. Each width is read with those
-// that were read before it.
+// One row: nothing like it was fitted, whatever is left out. Each width is read together with those
+// read before it.
 TEST(TrainingHeldOut, interval_width_is_the_excess_error) {
   const CsvTable table = table_of({fold_row("a", {{"tokens_per_s_per_gpu", "2500"}})});
   const auto file = fitted_intervals(table, few_inputs());
@@ -223,8 +223,9 @@ TEST(TrainingHeldOut, rows_inside_their_interval_need_the_least_width) {
   EXPECT_EQ(widths_in(file->text).at("model dense"), 0.02);
 }
 
-// Six rows of one model, missed by 100 to 600 %: four fifths of them are the first five. A source
-// of four rows weighs as much as two of one: 2 + 1 rows, so 2.4 of them reach the single one.
+// Six rows of one model, with errors of 100 to 600 %: four fifths of them are the first five. A
+// source of four rows weighs as much as two of one: 2 + 1 rows, so 2.4 of them reach the single
+// one.
 TEST(TrainingHeldOut, intervals_hold_80_percent_weighted_by_source) {
   const TrainingRow open = rows_to_fit(table_of({fold_row("a", {})}), few_inputs()).at(0);
   const auto parameters = training_fit_parameters(*one_parameter().knowledge);
@@ -273,7 +274,7 @@ TEST(TrainingHeldOut, a_calibration_without_origin_is_refused) {
   EXPECT_EQ(refitted_files(table, inputs, "t.csv").error().front().code, "calibration.origin");
 }
 
-// Seven rows that are missed by 0.02 to 0.14: four fifths of the way from the first to the last is
+// Seven rows with errors of 0.02 to 0.14: four fifths of the way from the first to the last is
 // place 4.8 of 6, and the row at 4 is taken. No row moves the H100.
 TEST(TrainingHeldOut, family_intervals_hold_80_percent_of_rows) {
   const ScoreInputs inputs{.models = one_fitted(), .model = {}};

@@ -19,7 +19,7 @@ struct FirstFit {
   double decided = 0, value = 0;
 };
 
-// Rows that run 15 % slower than the priors say, and what a first fit makes of parameter `at`.
+// Rows that run 15 % slower than the priors predict, and what a first fit makes of parameter `at`.
 FirstFit slower_rows(const std::vector<TrainingFitParameter>& parameters, std::size_t at,
                      std::vector<TrainingRow>& rows) {
   machine::Models first = machine::known();
@@ -45,8 +45,8 @@ TrainingRow family_row(const std::string& accelerator) {
   return rows_to_fit(table_of({family_fields(accelerator, 1)}), known_inputs()).at(0);
 }
 
-// Each is 1.1 times what it is known to be apart: 1.2, 1.3 and 0.8. Of the link of the first two
-// they share more than of all.
+// Each is 1.1 times its own prior: 1.2, 1.3 and 0.8. The first two share a link, and so share more
+// than all three do.
 TEST(TrainingRefitPool, distinct_priors_are_pooled) {
   const std::vector<TrainingFitParameter> parameters = {
       family_parameter(FitSubject::accelerator, "h200-sxm", "matrix", 1.32, 1.2),
@@ -82,8 +82,8 @@ TEST(TrainingRefitPool, the_common_value_stays_in_bounds) {
   EXPECT_DOUBLE_EQ(fitted(1.5, 6), 1.5);
 }
 
-// A family that says what "default" says takes what families have in common; one that says
-// something else keeps it.
+// A family that equals "default" takes the value that families have in common; one that differs
+// keeps its own.
 TEST(TrainingRefitPool, families_without_rows_inherit) {
   machine::Models shipped = machine::known();
   auto& families = shipped.training.frameworks;
@@ -92,7 +92,8 @@ TEST(TrainingRefitPool, families_without_rows_inherit) {
     return *std::ranges::find(m.training.frameworks, id, &training::FrameworkModel::id);
   };
   family(shipped, "pytorch").kernel_factor = families.front().kernel_factor;
-  family(shipped, "megatron-core").kernel_factor = families.front().kernel_factor;  // but its own
+  // except its own
+  family(shipped, "megatron-core").kernel_factor = families.front().kernel_factor;
   family(shipped, "torchtitan").kernel_factor = families.front().kernel_factor + 0.01;
   const std::vector<TrainingFitParameter> parameters = {
       family_parameter(FitSubject::framework, "nemo", "kernel_factor", 1.05, 1),
@@ -134,7 +135,7 @@ TrainingFitParameter matrix_on(const char* accelerator, double prior, double apa
           .apart = apart};
 }
 
-// Rows of an H100 that runs 15 % slower than a prior of 1.1 says.
+// Rows of an H100 that runs 15 % slower than a prior of 1.1 predicts.
 struct Slower {
   machine::Models models = machine::known();
   std::vector<TrainingFitParameter> parameters = {matrix_on("h100-sxm", 1.1, 1),
@@ -151,7 +152,8 @@ struct Slower {
   }
 };
 
-// all  = exp((ln 1.1 + decided ln value) / (1 + decided)); of NVLink4 the same again from `all`.
+// all  = exp((ln 1.1 + decided ln value) / (1 + decided)); for NVLink4 the same again, starting
+// from `all`.
 TEST(TrainingRefitPool, rows_of_a_generation_move_others_less) {
   const Slower s;
   machine::Models first = s.models;
@@ -178,7 +180,7 @@ TEST(TrainingRefitPool, a_pooled_prior_stays_in_bounds) {
   EXPECT_DOUBLE_EQ(*fitted_field(fitted.training, s.parameters[2]), 1.15);
 }
 
-// Families are one generation.
+// All families count as one generation.
 TEST(TrainingRefitPool, a_family_without_rows_takes_the_common_value) {
   Slower s;
   const auto family = [](const char* id, double prior) {
@@ -202,7 +204,7 @@ TEST(TrainingRefitPool, a_family_without_rows_takes_the_common_value) {
   EXPECT_NEAR(*fitted_field(fitted.training, s.parameters[1]), std::exp(near), 1e-9);
 }
 
-// rho of each row and 0.08 squared widths, each width 0.7 of what is given.
+// rho of each row and 0.08 squared widths, each width 0.7 of the given one.
 TEST(TrainingRefitPool, own_rows_move_a_shipped_value_within_its_width) {
   Slower s;
   const double shipped = *fitted_field(s.models.training, s.parameters[0]);

@@ -26,7 +26,8 @@ namespace {
 // The shipped files with one of them changed.
 catalog::Knowledge changed_knowledge(std::string_view path, std::string_view from,
                                      const std::string& to) {
-  static std::vector<catalog::EmbeddedFile> files;  // the knowledge looks at them as long as it is
+  // the knowledge refers to them as long as it exists
+  static std::vector<catalog::EmbeddedFile> files;
   files.assign(catalog::embedded_files().begin(), catalog::embedded_files().end());
   static std::string text;
   for (catalog::EmbeddedFile& file : files) {
@@ -40,7 +41,7 @@ catalog::Knowledge changed_knowledge(std::string_view path, std::string_view fro
   return load_knowledge(files).value();
 }
 
-// The shipped models, but for one file of what they were read from.
+// The shipped models, read without one file.
 machine::Models without_file(std::string_view path) {
   static std::vector<std::unique_ptr<std::vector<catalog::EmbeddedFile>>> kept;
   auto files = std::make_unique<std::vector<catalog::EmbeddedFile>>(
@@ -55,7 +56,7 @@ machine::Models without_file(std::string_view path) {
   return models;
 }
 
-// A reader's own rows move what they are of, and add it to what was seen.
+// A user's own rows move their own parameters, and are added to what was seen.
 TEST(TrainingRefit, own_rows_change_only_what_they_measure) {
   const auto files =
       refitted_files(table_of({step_row("a", {})}), known_inputs(), "mine.csv", FitFrom::shipped);
@@ -187,8 +188,8 @@ TEST(TrainingRefit, seen_subjects_are_sorted) {
   EXPECT_TRUE(lines[5].starts_with("| left out by model | all | 2 | ")) << lines[5];
 }
 
-// A reader's own rows: values that they do not touch keep value and source, widths stay, and what
-// was seen before still was.
+// A user's own rows: values that they do not affect keep value and source, widths stay, and what
+// was seen before stays.
 TEST(TrainingRefit, own_rows_leave_other_values) {
   const ScoreInputs inputs{.models = one_fitted(), .model = {}};
   const auto adjusted = [&](const char* accelerator) {
@@ -278,7 +279,7 @@ TEST(TrainingRefit, fitted_parameters_have_priors_and_bounds) {
   }
 }
 
-// A machine whose products take 30 % longer than the priors say is found out from its rows.
+// A machine whose products take 30 % longer than the priors predict is recognised from its rows.
 TEST(TrainingRefit, the_fit_recovers_a_known_factor) {
   const ScoreInputs inputs{machine::known(), nullptr};
   machine::Models models = machine::known();
@@ -343,8 +344,8 @@ TEST(TrainingRefit, a_carried_value_names_its_source) {
   EXPECT_GT(carried, 50);
 }
 
-// What the origin says decides, whatever the source tells: known rows stay as they are, fitted and
-// carried ones take the fit's values, and no row is lost.
+// The origin decides, whatever the source says: known rows stay as they are, fitted and carried
+// ones take the fit's values, and no row is lost.
 TEST(TrainingRefit, a_fit_rewrites_fitted_rows_only) {
   const ScoreInputs inputs{machine::known(), nullptr};
   const auto files = refitted_files(h200_rows(), inputs, "h200.csv");
@@ -380,8 +381,8 @@ TEST(TrainingRefit, a_fit_rewrites_fitted_rows_only) {
   EXPECT_GT(moved, 20);
 }
 
-// A reader's two steps, 20 % slower than predicted, move their family and accelerator towards them
-// and nothing else.
+// A user's two steps, 20 % slower than predicted, move their family and accelerator, and nothing
+// else.
 TEST(TrainingRefit, uninformed_parameters_do_not_move) {
   const ScoreInputs inputs{machine::known(), nullptr};
   std::vector<TrainingRow> rows = read(h200_rows(), inputs);

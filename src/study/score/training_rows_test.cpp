@@ -104,8 +104,8 @@ TEST(TrainingRows, list_items_are_whole_words) {
   EXPECT_FALSE(training_row({})->query.recipe.recompute.named);
 }
 
-// A shape of its own where the catalog has no such model: heads of equal width, embeddings tied
-// where the MLP is GPT-2's.
+// A shape of its own if the catalog has no such model: heads of equal width, embeddings tied if the
+// MLP is GPT-2's.
 TEST(TrainingRows, a_row_may_have_its_own_shape) {
   const std::map<std::string, std::string> shape = {{"model", "own"}, {"hidden", "2048"},
                                                     {"layers", "24"}, {"heads", "16"},
@@ -238,15 +238,15 @@ TEST(TrainingRows, graph_and_recompute_parts_are_lists) {
 }
 
 TEST(TrainingRows, a_recipe_sets_its_options) {
-  const training::Recipe told = column_row({{"a2a_overlap", "1"},
-                                            {"tp_overlap", "0"},
-                                            {"dispatcher", "hybridep"},
-                                            {"lora_rank", "17"}})
-                                    ->query.recipe;
-  EXPECT_EQ(told.a2a_overlap, true);
-  EXPECT_EQ(told.tp_overlap, false);
-  EXPECT_EQ(told.dispatcher, training::Dispatcher::hybridep);
-  EXPECT_EQ(told.lora_rank, 17);
+  const training::Recipe got = column_row({{"a2a_overlap", "1"},
+                                           {"tp_overlap", "0"},
+                                           {"dispatcher", "hybridep"},
+                                           {"lora_rank", "17"}})
+                                   ->query.recipe;
+  EXPECT_EQ(got.a2a_overlap, true);
+  EXPECT_EQ(got.tp_overlap, false);
+  EXPECT_EQ(got.dispatcher, training::Dispatcher::hybridep);
+  EXPECT_EQ(got.lora_rank, 17);
   const training::Recipe silent = column_row({})->query.recipe;
   EXPECT_FALSE(silent.a2a_overlap);
   EXPECT_FALSE(silent.tp_overlap);

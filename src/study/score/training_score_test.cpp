@@ -75,7 +75,7 @@ TEST(TrainingScore, rows_have_groups_and_notes) {
   EXPECT_GT(s.series[2].rows[0].predicted.value, 300);
 }
 
-// Two rows at half and at all of one ideal: the middle of both is three quarters, so they are off
+// Two rows at half and at all of one ideal: the median of both is three quarters, so they are off
 // by half and by a quarter.
 TEST(TrainingScore, the_one_mfu_baseline_is_computed_by_hand) {
   const CsvTable table = *CsvTable::parse(
@@ -89,7 +89,8 @@ TEST(TrainingScore, the_one_mfu_baseline_is_computed_by_hand) {
   EXPECT_NEAR(s.mean_ape, (0.5 + 0.25) / 2, 1e-9);
 }
 
-// The run that a row is of: nine sizes of Megatron-Core 0.8 are one, and so are MegaScale's scales.
+// The run that a row belongs to: nine sizes of Megatron-Core 0.8 are one, and so are MegaScale's
+// scales.
 std::string case_of(std::string_view id) {
   for (const std::string_view whole : {"mcore08_mixtral", "mcore08", "megascale", "llama3-405b"}) {
     if (id.starts_with(whole)) return std::string(whole);
@@ -176,8 +177,8 @@ TEST(TrainingScore, totals_of_published_rows) {
   EXPECT_LE(of_group("class=dense bf16").median_ape, 0.05);
 }
 
-// What TorchTitan publishes is what its allocator reserves, and own loops keep temporaries that no
-// count of states knows; their interval says so.
+// TorchTitan publishes what its allocator reserves, and custom loops keep temporaries that no count
+// of states includes; their interval covers this.
 TEST(TrainingScore, peak_memory_is_in_its_interval) {
   const ScoreSummary all = totals_of(published_score().series[1]);
   EXPECT_EQ(all.scored, 81);
@@ -202,7 +203,7 @@ TEST(TrainingScore, korthikanti_is_within_4_percent) {
 }
 
 // A compiled step of 125M parameters takes 20 ms, a tenth of it the compiler's own host work before
-// each graph, which no parameter here is of: that row alone is held to twelve per cent.
+// each graph, which no parameter here covers: only that row is held to twelve per cent.
 TEST(TrainingScore, one_h200_is_within_5_percent) {
   for (std::size_t series : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
     for (const ScoredRow& row : published_score().series[series].rows) {

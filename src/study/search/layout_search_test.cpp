@@ -25,8 +25,8 @@ LayoutQuestion fixed_question() {
           .microbatch = 7};
 }
 
-// All that a search says, to the last bit.
-std::string told(const FoundLayouts& found) {
+// The whole result of a search, to the last bit.
+std::string got(const FoundLayouts& found) {
   const training::SearchCounts& c = found.found.counts;
   std::string out;
   for (const std::int64_t n : {c.candidates, c.refused, c.too_large, c.bounded, c.evaluated}) {
@@ -54,7 +54,7 @@ class LayoutSearches : public testing::Test {
     const LayoutSearch search(models, query(), 5);
     std::vector<training::SearchResult> parts;
     for (std::int64_t c = 0; c < search.chunks(); ++c) parts.push_back(search.search_chunk(c));
-    return told(search.describe(search.join(parts), true));
+    return got(search.describe(search.join(parts), true));
   }
 
   const catalog::Catalog& catalog = machine::known().catalog();
@@ -75,7 +75,7 @@ TEST_F(LayoutSearches, a_resumed_search_gives_the_same_answer) {
     for (std::int64_t c = left.chunks; c < second.chunks(); ++c) {
       result = second.join({result, second.search_chunk(c)});
     }
-    EXPECT_EQ(told(second.describe(std::move(result), true)), whole) << "cut after chunk " << cut;
+    EXPECT_EQ(got(second.describe(std::move(result), true)), whole) << "cut after chunk " << cut;
   }
 }
 
@@ -190,7 +190,7 @@ TEST(LayoutSearch, numbers_have_bounds) {
   EXPECT_EQ(said({.microbatch = 1024}), "good");
 }
 
-// Candidates in chunks of 4096: the last has what is left, and there is none behind it.
+// Candidates in chunks of 4096: the last chunk has the rest, and there is none after it.
 TEST(LayoutSearch, a_search_resumes_at_any_chunk) {
   const LayoutQuestion q{.model = "llama-3-8b", .gpus = 8, .batch = 32, .vp = 1, .microbatch = 1};
   const LayoutSearch search(machine::known(), query_of(q, parts_shelf(), nullptr).value(), 3);
@@ -211,7 +211,7 @@ TEST(LayoutSearch, a_search_resumes_at_any_chunk) {
   EXPECT_EQ(progress.counts.candidates, search.candidates());
   EXPECT_THAT(progress.best,
               ElementsAre(result.best[0].index, result.best[1].index, result.best[2].index));
-  // The first and the last candidate are candidates; before and behind them there are none.
+  // The first and the last candidate exist; before and after them there are none.
   const training::SearchResult again =
       search.result_of({.best = {result.best[1].index, -1, search.candidates()}});
   ASSERT_EQ(again.best.size(), 1u);
@@ -248,7 +248,7 @@ TEST(LayoutSearch, options_reach_the_search) {
   EXPECT_EQ(query->framework, "torchtitan");
 }
 
-// Every candidate is looked at once: chunks of the space together are the space.
+// Every candidate is looked at once: the chunks together are the space.
 TEST(LayoutSearch, chunks_cover_the_search_space) {
   const LayoutQuestion q{
       .model = "llama-3-70b", .gpus = 64, .batch = 64, .sequence = 4096, .vp = 1};
@@ -269,7 +269,7 @@ TEST(LayoutSearch, chunks_cover_the_search_space) {
     EXPECT_LE(p.memory.peak, memory) << to_text(p.layout);
     EXPECT_TRUE(p.fits) << to_text(p.layout);
   }
-  // Taken up again, what was counted is still counted.
+  // After resuming, what was counted is still counted.
   const LayoutProgress progress = LayoutSearch::progress_of(found.found, search.chunks());
   EXPECT_EQ(search.result_of(progress).counts.candidates, search.candidates());
 }

@@ -32,7 +32,7 @@ TEST(Rank, a_rack_holds_whole_nodes) {
   EXPECT_EQ(only_row(q).per_rack, 0);
 }
 
-// The interval of a replica of several is divided with its value.
+// The interval of a rate over several devices is divided with its value.
 TEST(Rank, pairs_have_ratio_and_certainty) {
   RankQuery q{.model = *parts_shelf().model("llama-3-70b"),
               .request = {.input = 512, .output = 128},
@@ -147,7 +147,8 @@ RankRow ranked(const RankQuery& q) {
   return rank_accelerators(machine::known(), q).value().rows.at(0);
 }
 
-// The narrowest asked for, or the next wider that the part multiplies in; never a narrower one.
+// The narrowest format asked for, or the next wider one that the part multiplies in; never a
+// narrower one.
 TEST(Rank, the_next_wider_format_is_used) {
   using enum catalog::Dtype;
   EXPECT_EQ(ranked(asked_of("llama-3-8b", {"b200-sxm"}, fp4)).format, fp4);
@@ -157,7 +158,7 @@ TEST(Rank, the_next_wider_format_is_used) {
   EXPECT_EQ(ranked(asked_of("llama-3-8b", {"a100-80-sxm"}, fp4)).format, bf16);
 }
 
-// A model of 8 GB on a device of 80 is served by one: two give less than twice as much.
+// A model of 8 GB on a device of 80 GB is served by one device: two give less than twice as much.
 TEST(Rank, rates_are_per_device_of_the_best_split) {
   const RankRow r = ranked(asked_of("llama-3-8b", {"h100-sxm"}));
   EXPECT_EQ(r.devices, 1);

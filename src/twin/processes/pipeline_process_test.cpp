@@ -77,7 +77,7 @@ TEST(PipelineProcess, a_move_takes_as_long_as_the_slowest_part_of_its_path) {
   EXPECT_NEAR(s_of(o.lead_ns) / 4, 3601 + 1803 + 203, 1e-3);
   EXPECT_NEAR(s_of(o.age_ns), 7200 + 3601 + 1803 + 203, 1e-3);
   EXPECT_EQ(o.stages[0].wait_ns, 0);
-  // The closed form of machine/ is the same, alone.
+  // The closed form of jobs/ gives the same, with no other load.
   const auto left = jobs::tiers_left(lived.machine, lived.pipeline().stages(), {});
   for (std::size_t i = 0; i < 3; ++i) {
     const Seconds alone = move_time(lived.pipeline().stages()[i], left);
@@ -106,7 +106,7 @@ TEST(PipelineProcess, concurrent_stages_share_their_tiers) {
       hours(3));
   const PipelineOutcome& o = lived.pipeline().outcome();
   for (const StageOutcome& s : o.stages) EXPECT_NEAR(s.mean_s(s.end_ns), 4000 + 3, 1e-3);
-  EXPECT_EQ(o.served, 0U);  // nothing of it serves
+  EXPECT_EQ(o.served, 0U);  // its model does not serve
 }
 
 constexpr const char* kWhole =
@@ -141,7 +141,7 @@ TEST(PipelineProcess, data_passes_from_ingest_to_serving_on_one_clock) {
   EXPECT_NEAR(o.stages[6].mean_s(o.stages[6].start_ns), 3601, 1e-3);
 }
 
-// A run that is a stage has no clock of its own.
+// A run that is a stage does not start by itself.
 TEST(PipelineProcess, a_workload_that_is_a_stage_runs_only_when_called) {
   design::Design d = with(kWhole);
   d.pipeline.every.reset();
@@ -223,7 +223,7 @@ void expect_order(const PipelineProcess& p) {
   }
 }
 
-// What tiers were written is what arrived and what is on its way; likewise what they were read.
+// Bytes written to tiers are those that arrived and those on their way; the same for bytes read.
 void expect_bytes(const PipelineProcess& p, const machine::Machine& m) {
   std::vector<double> written(m.tiers.size());
   std::vector<double> read(m.tiers.size());

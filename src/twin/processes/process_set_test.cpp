@@ -37,7 +37,7 @@ TEST(ProcessSet, a_reservation_stops_a_run_which_resumes_after_it) {
   EXPECT_NEAR(t.booked_s(Cause::no_host), 64 * 35, 1e-6);
 }
 
-// The queue takes a run to last twice its own time, and 20 years where it has no end.
+// The queue takes a run to last twice its own time, and 20 years if it never ends.
 TEST(ProcessSet, a_run_states_its_time_limit_to_the_queue) {
   for (const double raw : {0.0, 5000.0, 20 * 365.25 * 86400}) {
     TimedTrain t(seconds(100));
@@ -54,7 +54,7 @@ TEST(ProcessSet, a_run_states_its_time_limit_to_the_queue) {
   }
 }
 
-// One that does not fill whole hosts lies where there is room.
+// A run that does not fill whole hosts goes where there is room.
 TEST(ProcessSet, a_run_smaller_than_a_host_does_not_ask_for_whole_hosts) {
   TimedTrain t(seconds(100));
   t.job().accelerators = 12;
@@ -75,7 +75,7 @@ TEST(ProcessSet, a_run_without_accelerators_holds_hosts) {
   EXPECT_NEAR(t.booked_s(Cause::start), 24 * 45, 1e-6);
 }
 
-// 700 s of work: 500 are left after what was spoilt is taken back, and end 535 s of cycles later.
+// 700 s of work: 500 are left after the spoilt part is taken back, and end 535 s of cycles later.
 TEST(ProcessSet, work_spoilt_by_a_silent_fault_is_repeated) {
   TimedTrain t(seconds(2000));
   t.job().raw_time = seconds(700);
@@ -89,13 +89,13 @@ TEST(ProcessSet, work_spoilt_by_a_silent_fault_is_repeated) {
     w.faults().strike(world::kFirstFleet, bad, {.name = "found", .scope = kTakesHost}, 0);
   });
   t.run();
-  // Steps again at 545 + 12 + 65 + 45 + 13; four saves are between the five hundred seconds.
+  // Steps again at 545 + 12 + 65 + 45 + 13; there are four saves in the five hundred seconds.
   EXPECT_EQ(t.outcome().runs_finished, 1U);
   EXPECT_EQ(t.outcome().finished_ns, (680 + 500 + 28) * 1'000'000'000LL);
   EXPECT_NEAR(t.outcome().units, 2100, 1e-6);
 }
 
-// What went wrong unseen in one run is nothing to the next.
+// A silent fault in one run does not affect the next.
 TEST(ProcessSet, a_repeated_run_begins_without_a_copy) {
   design::Design d = timed_design();
   world::train_of(d).repeat = design::Recurrence{.every = seconds(500)};
@@ -150,7 +150,7 @@ TEST(ProcessSet, a_reservation_stops_a_replica) {
   });
   t.run();
   EXPECT_EQ(limit, years(20));
-  // It stands from 50 to 200, and from 350 on.
+  // It runs from 50 to 200, and from 350 on.
   EXPECT_EQ(t.processes->services().front()->outcome().standing_ns, 200'000'000'000);
 }
 
@@ -180,11 +180,11 @@ TEST(ProcessSet, a_reservation_stops_slices) {
   EXPECT_GT(after, 5U);
   EXPECT_EQ(limit, years(20));
   EXPECT_GT(t.processes->slices().front()->outcome().stops, 30U);
-  // Where all accelerators are taken, one more is asked for and no others.
+  // If all accelerators are taken, only one more is asked for.
   EXPECT_LE(t.world->fleet(world::kFirstFleet).queue().waiting(), 1U);
 }
 
-// High takes the place of low, and low of nobody.
+// High preempts low, and low preempts none.
 TEST(ProcessSet, a_qos_preempts_only_those_it_names) {
   for (const bool high_first : {true, false}) {
     const auto stream = [](const char* name) {
@@ -217,7 +217,7 @@ TEST(ProcessSet, a_qos_preempts_only_those_it_names) {
   }
 }
 
-// A host that died unseen is found when the run that had it is put back, before the time-out.
+// A host that failed unseen is found when the run that had it is put back, before the time-out.
 TEST(ProcessSet, a_dead_host_is_found_when_its_job_leaves) {
   TimedTrain t(seconds(600));
   failure::FaultCause hangs{.name = "hangs", .scope = kTakesHost};
@@ -243,8 +243,8 @@ TEST(ProcessSet, a_dead_host_is_found_when_its_job_leaves) {
   EXPECT_NEAR(t.booked_s(Cause::repair), 8 * 200, 1e-4);
 }
 
-// Two fleets behind one feed that carries twelve of their sixteen slots at work: what comes second
-// waits until the first has ended, though its own hosts are free.
+// Two fleets behind one feed that carries twelve of their sixteen slots at work: the later job
+// waits until the first has ended, although its own hosts are free.
 TEST(ProcessSet, fleets_of_one_site_share_its_power_limit) {
   const auto stream = [](const char* name, const std::string& fleet) {
     design::Jobs jobs{.rate = PerSecond(1), .mean_duration = hours(1)};
@@ -278,7 +278,7 @@ TEST(ProcessSet, fleets_of_one_site_share_its_power_limit) {
   }
 }
 
-// Runs are numbered from the first run on, whatever services stand before them.
+// Runs are numbered from the first run on, whatever services come before them.
 TEST(ProcessSet, recorded_hosts_name_their_run_whatever_services_there_are) {
   const design::Serve serve;
   TimedTrain t(seconds(100));
@@ -297,8 +297,8 @@ TEST(ProcessSet, recorded_hosts_name_their_run_whatever_services_there_are) {
   expect_seconds(t.outcome(), {{Cause::start, 45}, {Cause::productive, 55}});
 }
 
-// Three hosts of the run and one that is free go at once: whoever is on them is told once.
-TEST(ProcessSet, a_job_is_told_once_of_a_group_fault) {
+// Three hosts of the run and a free one fail at once: the job on them is notified once.
+TEST(ProcessSet, a_job_is_notified_once_of_a_group_fault) {
   for (const bool at_once : {true, false}) {
     TimedTrain t(seconds(340));
     failure::FaultCause cause{.name = "switch", .scope = kTakesHost, .keeps_disk = true};
@@ -314,7 +314,7 @@ TEST(ProcessSet, a_job_is_told_once_of_a_group_fault) {
     EXPECT_EQ(t.outcome().interruptions, 1U);
     EXPECT_EQ(t.world->faults().faults(), 2U);
     EXPECT_EQ(t.world->faults().faults_told(), 1U);
-    // Three are seen with the run's loss, the free one at once.
+    // Three are detected with the run's loss, the free one at once.
     std::map<std::uint32_t, double> seen;
     for (const world::HostChange& c : t.recorder->host_changes()) {
       if (c.mark == world::HostMark::repair) seen[c.host] = c.at.seconds().base();

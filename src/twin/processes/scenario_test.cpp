@@ -1,4 +1,4 @@
-// What a design asks for, by kind of work.
+// What a design contains, by kind of work.
 #include "twin/processes/scenario.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A zone whose site is lost: who takes its users, and how they are answered there.
+// A zone whose site is lost: which zones take its users, and how they are answered there.
 #include "twin/processes/service_failover.h"
 
 #include <gtest/gtest.h>
@@ -98,12 +98,12 @@ TEST(ServiceFailover, other_zones_take_as_many_users_as_they_have_capacity_for) 
 
 TEST(ServiceFailover, guests_of_an_idle_zone_are_answered_as_at_home) {
   const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
-  // Sixteen replicas, which least requests keep apart: nobody meets anybody.
+  // Sixteen replicas with least-requests routing: requests never meet.
   const GuestWindows w = guests_at(m, {.own = 3, .rate = 3, .replicas = 16});
   EXPECT_GT(requests_in(w.guests), 100);
   EXPECT_NEAR(mean_of(w.guests) / mean_of(w.hosts), 1, 0.15);
   EXPECT_EQ(w.restarted, 0);
-  // Where the host has no users of its own, the guests are all there are.
+  // If the host zone has no users of its own, only the guests are there.
   const GuestWindows alone = guests_at(m, {.own = 0, .rate = 3, .replicas = 16});
   EXPECT_EQ(requests_in(alone.hosts), 0);
   EXPECT_NEAR(requests_in(alone.guests), requests_in(w.guests), 10);

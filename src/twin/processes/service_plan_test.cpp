@@ -1,4 +1,5 @@
-// Services as a run plans them: a plain network as M/M/1 by hand, and what a plan says of loads.
+// Services as a run plans them: a non-transformer network as M/M/1 by hand, and a plan's figures at
+// several loads.
 #include "twin/processes/service_plan.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ namespace orrery::processes {
 
 namespace {
 
-// A network of so much work that an accelerator answers 100 requests a second.
+// A network with so much work that an accelerator answers 100 requests per second.
 struct PlainService {
   PlainService() {
     design::Design d = world::sample_design();
@@ -87,12 +88,14 @@ TEST(ServicePlan, an_objective_lowers_the_capacity_of_a_replica) {
   s.serve.objective.latency_p99 = seconds(0.0461);
   EXPECT_TRUE(s.plan().feasible());
   s.serve.network->forward = Flops(0);
-  EXPECT_TRUE(s.plan().job.infeasible.starts_with("a plain network needs `network.forward`"));
+  EXPECT_TRUE(
+      s.plan().job.infeasible.starts_with("a non-transformer network needs `network.forward`"));
   s.serve.network.reset();
-  EXPECT_TRUE(s.plan().job.infeasible.starts_with("a plain network needs `network.forward`"));
+  EXPECT_TRUE(
+      s.plan().job.infeasible.starts_with("a non-transformer network needs `network.forward`"));
 }
 
-// Three in flight of rho / (1 - rho) are at 75 of 100 a second.
+// Three in flight, rho / (1 - rho), are at 75 of 100 per second.
 TEST(ServicePlan, an_autoscaler_calls_what_the_hour_needs) {
   PlainService s;
   s.serve.autoscale = design::Autoscale{.min = 2, .max = 6, .target = 3};
@@ -256,7 +259,7 @@ TEST(ServicePlan, zones_divide_the_replicas) {
   EXPECT_EQ(s.plans[3].replicas, 5);
   EXPECT_EQ(s.plans[0].job.label, "chat in " + s.machine.design().sites.front().name + ", " +
                                       s.machine.design().fleet.front().name)
-      << "zones of one site are told apart by their fleets";
+      << "zones of one site differ by their fleets";
   EXPECT_NEAR(std::ranges::max(s.plans[1].job.day), 1050 * 0.36, 1);
   EXPECT_EQ(s.plans[2].job.in_zone(), &s.plans[2].job.serve->zones[2]);
   EXPECT_FALSE(s.plans[0].failover) << "none names another";

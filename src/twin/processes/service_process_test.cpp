@@ -25,8 +25,8 @@ design::Design answering_design(int hosts) {
   return d;
 }
 
-// Three replicas of four slots that start in 50 s; six requests a second in the first hour and nine
-// in the second. At two a second of its own a replica is busy a quarter of the time, at four half.
+// Three replicas of four slots that start in 50 s; six requests per second in the first hour and
+// nine in the second. At two per second a replica is busy a quarter of the time, at four half.
 struct TimedService : TimedWorld {
   explicit TimedService(Seconds horizon, const design::Design& d = answering_design(3))
       : TimedWorld(d, horizon) {
@@ -48,14 +48,14 @@ struct TimedService : TimedWorld {
 
 using Loads = std::map<std::pair<std::size_t, int>, double>;
 
-// Seconds by the hour and the replicas that stand, where no other zone has a part.
+// Seconds by the hour and the running replicas, without other zones.
 void expect_loads(const ServiceOutcome& o, const Loads& wanted) {
-  Loads told;
+  Loads got;
   for (const auto& [load, ns] : o.time_ns) {
     EXPECT_EQ(load.traffic, ZoneTraffic{});
-    told[{load.hour, load.standing}] = static_cast<double>(ns) / 1e9;
+    got[{load.hour, load.standing}] = static_cast<double>(ns) / 1e9;
   }
-  EXPECT_EQ(told, wanted);
+  EXPECT_EQ(got, wanted);
 }
 
 TEST(ServiceProcess, replicas_start_and_answer_the_hours_traffic) {
@@ -71,7 +71,7 @@ TEST(ServiceProcess, replicas_start_and_answer_the_hours_traffic) {
   expect_booked(t, {{Cause::start, 12 * 50},
                     {Cause::productive, 12 * busy},
                     {Cause::standby, 12 * (7150 - busy)}});
-  // One and a half hosts draw 0.57 of the rise while they are busy, and all of it at the highest.
+  // One and a half hosts draw 0.57 of the rise while they are busy, and all of it at their highest.
   EXPECT_NEAR(world.meters().site(world::kFirstSite).energy.base(),
               6000.0 * 7200 + 1.5 * 8000 * 0.57 * busy, 1);
   EXPECT_NEAR(world.meters().site(world::kFirstSite).highest.base(), 6000 + 1.5 * 8000, 1e-6);
@@ -91,7 +91,7 @@ TEST(ServiceProcess, replicas_start_and_answer_the_hours_traffic) {
   EXPECT_NEAR(racks[1].highest.base(), 4000, 1e-6);
 }
 
-// After the 24th hour the first comes again.
+// After the 24th hour the first repeats.
 TEST(ServiceProcess, the_hours_of_the_day_repeat) {
   TimedService t(hours(26));
   t.plan().job.day.fill(3);
@@ -101,7 +101,7 @@ TEST(ServiceProcess, the_hours_of_the_day_repeat) {
   EXPECT_EQ(time.at({.hour = 1, .standing = 3}), 2 * 3600'000'000'000);
   EXPECT_EQ(time.at({.hour = 0, .standing = 3}), 7150'000'000'000);
   EXPECT_EQ(time.at({.hour = 23, .standing = 3}), 3600'000'000'000);
-  // Twelve slots at one a second, but for the two hours at three.
+  // Twelve slots at one per second, except for the two hours at three.
   EXPECT_NEAR(t.booked_s(Cause::productive), 12 * ((26 * 3600 - 7250) * 0.125 + 7200 * 0.375), 1);
 }
 
@@ -109,7 +109,7 @@ failure::FaultCause service_fault(failure::FaultScope scope) {
   return {.name = "it fails", .scope = scope};
 }
 
-// Its launcher starts it again in its place once the health check has seen it.
+// Its launcher starts it again in its place once the health check has detected the fault.
 TEST(ServiceProcess, a_replica_restarts_in_place_after_a_process_fault) {
   for (const bool is_given : {true, false}) {
     design::Design d = answering_design(3);
@@ -120,13 +120,13 @@ TEST(ServiceProcess, a_replica_restarts_in_place_after_a_process_fault) {
     t.strike(1010, 1, service_fault(kTakesProcess));  // it hangs already
     t.run(true);
     const double detect = is_given ? 25 : 60;
-    // The second fault is seen as late after itself.
+    // The second fault is detected with the same delay, counted from itself.
     const double down = 10 + detect + 50;
     expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 2}, down}, {{0, 3}, 3550 - down}});
     EXPECT_EQ(t.outcome().faults, 2U);
     EXPECT_EQ(t.outcome().lost_replicas, 1U);
     EXPECT_NEAR(static_cast<double>(t.outcome().down_ns), (150 + down) * 1e9, 1);
-    // The other two have three a second each.
+    // The other two have three per second each.
     const double productive = 12 * (3550 - down) * 0.25 + 8 * down * 0.375;
     expect_booked(t, {{Cause::start, 14 * 50 + 2 * 50},
                       {Cause::detect, 4 * (10 + detect)},
@@ -142,8 +142,8 @@ TEST(ServiceProcess, a_replica_restarts_in_place_after_a_process_fault) {
   }
 }
 
-// Both replicas of the first host are put back and may start again after 100 s; 6 a second on one
-// replica are a third of the way from what was seen to what it carries at all.
+// Both replicas of the first host are put back and may start again after 100 s; 6 per second on one
+// replica are a third of the way from the simulated load to what it carries at all.
 TEST(ServiceProcess, replicas_of_a_lost_host_are_requeued) {
   TimedService t(hours(1));
   t.strike(1000, 0, service_fault(kTakesHost));
@@ -172,7 +172,7 @@ TEST(ServiceProcess, an_evicted_replica_starts_again) {
   put_back(20);    // while it starts
   put_back(1000);  // while it answers
   t.run();
-  // The first stands at 170, then one is away from 1000 to 1150.
+  // The first runs at 170, then one is away from 1000 to 1150.
   expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 2}, 120 + 150}, {{0, 3}, 3280}});
   EXPECT_EQ(t.outcome().faults, 0U);
   EXPECT_NEAR(t.booked_s(Cause::start), 4 * (50 + 50 + 20 + 50 + 50), 1e-4);
@@ -187,7 +187,7 @@ TEST(ServiceProcess, replicas_load_new_weights_one_after_the_other) {
   EXPECT_NEAR(t.booked_s(Cause::start), 12 * 50 + 4 * 150, 1e-4);
 }
 
-// Called at 20 s the first begins anew and stands at 70 s; the others stand since 50 s and reload
+// Called at 20 s, the first starts over and runs at 70 s; the others run since 50 s and reload
 // until 120 s and 170 s.
 TEST(ServiceProcess, a_starting_replica_restarts_with_new_weights) {
   TimedService t(hours(1));
@@ -196,8 +196,8 @@ TEST(ServiceProcess, a_starting_replica_restarts_with_new_weights) {
   expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 2}, 120}, {{0, 3}, 3430}});
 }
 
-// The one that reloads dies at 1010: the next goes on at once, and the dead one comes back at 1120
-// with the weights that are newest then.
+// The replica that reloads dies at 1010: the next goes on at once, and the dead one comes back at
+// 1120 with the newest weights.
 TEST(ServiceProcess, a_dead_replica_does_not_delay_new_weights_elsewhere) {
   TimedService t(hours(1));
   t.at(1000, [](world::World& w) { w.process(world::ProcessIndex(0)).call(); });
@@ -235,7 +235,7 @@ TEST(ServiceProcess, traffic_of_other_zones_changes_the_load) {
       time.at({.hour = 0, .standing = 3, .traffic = {.away = 1, .refused = 0.5, .guests = 4.5}}),
       3500'000'000'000);
   EXPECT_EQ(t.outcome().given_up, 1U);
-  // One a second and then nine on three replicas.
+  // One per second and then nine on three replicas.
   EXPECT_NEAR(t.booked_s(Cause::productive), 12 * (50 * 0.25 / 6 + 3500 * 0.375), 1e-3);
   EXPECT_NEAR(t.level("productive_accelerators", 70), 0.5, 1e-9);
   EXPECT_NEAR(t.level("productive_accelerators", 150), 4.5, 1e-9);
@@ -270,8 +270,8 @@ TEST(ServiceProcess, replicas_on_slices_come_and_go_together) {
   EXPECT_NEAR(t.booked_s(Cause::start), 4 * 50, 1e-4);
 }
 
-// Six requests a second on replicas of four slots that carry ten; called in 50 s, looked at every
-// minute against six in flight each.
+// Six requests per second on replicas of four slots that carry ten; they start in 50 s, and every
+// minute the load is compared with six in flight each.
 struct ScaledService : TimedWorld {
   static design::Design design_of(int hosts, Seconds lag, Seconds hold) {
     design::Design d = world::sample_design();
@@ -301,21 +301,21 @@ struct ScaledService : TimedWorld {
   }
   ServicePlan& plan() { return scenario.services.front(); }
   const ServiceOutcome& outcome() const { return processes->services().front()->outcome(); }
-  // Seconds by the replicas that stand.
+  // Seconds by the number of running replicas.
   std::map<int, double> standing() const {
-    std::map<int, double> told;
+    std::map<int, double> got;
     for (const auto& [load, ns] : outcome().time_ns) {
-      told[load.standing] += static_cast<double>(ns) / 1e9;
+      got[load.standing] += static_cast<double>(ns) / 1e9;
     }
-    return told;
+    return got;
   }
 };
 
 using Standing = std::map<int, double>;
 
-// 300 requests came before the first two stood; at 60 s 160 of them are left, and 12 in flight: all
-// four are called. At 120 s they hold six in all: one is left, which at 180 s has 18 in flight;
-// three are wanted, and at 240 s one again.
+// 300 requests arrived before the first two ran; at 60 s, 160 of them are left, and 12 in flight:
+// all four are started. At 120 s they hold six in all: one is kept, which at 180 s has 18 in
+// flight; three are wanted, and at 240 s one again.
 TEST(ServiceProcess, replicas_follow_requests_in_flight) {
   ScaledService t(seconds(250));
   t.run();
@@ -327,8 +327,8 @@ TEST(ServiceProcess, replicas_follow_requests_in_flight) {
   EXPECT_EQ(t.outcome().never_placed, 0U);
 }
 
-// What is seen is a minute old: the four are called at 120 s, stand at 170 s, and at 180 s the 12
-// in flight of two replicas are seen.
+// The load figures are a minute old: the four are started at 120 s, run at 170 s, and at 180 s the
+// 12 in flight of two replicas are seen.
 TEST(ServiceProcess, scaling_lag_delays_new_replicas) {
   ScaledService t(seconds(190), 3, seconds(60));
   t.run();
@@ -336,14 +336,15 @@ TEST(ServiceProcess, scaling_lag_delays_new_replicas) {
   EXPECT_EQ(t.outcome().called, 2U);
 }
 
-// Four stay until no look of the last 100 s wanted them: that of 60 s did until 160 s.
+// Four stay until no decision of the last 100 s wanted them: that of 60 s counted until 160 s.
 TEST(ServiceProcess, surplus_replicas_are_kept_for_the_hold_time) {
   ScaledService t(seconds(235), 3, Seconds(0), seconds(100));
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {1, 55}, {2, 60}, {4, 70}}));
 }
 
-// Started in 70 s, the first two have answered all by 120 s: the two that start are sent away.
+// With a start of 70 s, the first two have answered all by 120 s: the two that still start are
+// removed.
 TEST(ServiceProcess, a_starting_replica_can_be_retired) {
   ScaledService t(seconds(250));
   t.plan().job.start = seconds(70);
@@ -354,7 +355,7 @@ TEST(ServiceProcess, a_starting_replica_can_be_retired) {
   EXPECT_NEAR(t.booked_s(Cause::start), 2 * 4 * 70 + 2 * 4 * 60, 1e-4);
 }
 
-// One host has room for two; the others wait until they are wanted no more.
+// One host has room for two; the others wait until they are no longer wanted.
 TEST(ServiceProcess, a_queued_replica_can_be_retired) {
   ScaledService t(seconds(250), 1);
   t.run();
@@ -369,12 +370,12 @@ TEST(ServiceProcess, a_retired_replica_does_not_delay_new_weights) {
   ScaledService t(seconds(175));
   t.at(111, [](world::World& w) { w.process(world::ProcessIndex(0)).call(); });
   t.run();
-  // At 120 s three stand and the first reloads: six in flight, and one is wanted. The last three
-  // leave; the first stands again at 161 s.
+  // At 120 s three run and the first reloads: six in flight, and one is wanted. The last three
+  // stop; the first runs again at 161 s.
   EXPECT_EQ(t.standing(), (Standing{{0, 50 + 41}, {1, 14}, {2, 60}, {3, 9}, {4, 1}}));
 }
 
-// Nobody waits for more than the least where little comes.
+// With little traffic, only the minimum runs.
 TEST(ServiceProcess, the_minimum_of_replicas_always_runs) {
   ScaledService t(seconds(250));
   t.plan().job.day.fill(0.1);

@@ -6,8 +6,8 @@
 namespace orrery::processes {
 namespace {
 
-// Two zones of one replica each on hosts of their own: three requests a second here, four there. A
-// replica carries eight within its objective and starts in 50 s; faults are seen after 60 s.
+// Two zones of one replica each on separate hosts: three requests per second here, four there. A
+// replica carries eight within its objective and starts in 50 s; faults are detected after 60 s.
 struct TimedZones : TimedWorld {
   static design::Design design_of() {
     design::Design d = world::sample_design();
@@ -50,7 +50,7 @@ struct TimedZones : TimedWorld {
   double guests_s(double rate) const { return time_s(1, 1, {.guests = rate}); }
 };
 
-// Down from 1000 to 1110: its users find nobody for 30 s, and are then answered elsewhere.
+// Down from 1000 to 1110: its users find no site for 30 s, and are then answered elsewhere.
 TEST(ServiceRegions, users_of_a_lost_zone_move_after_failover_after) {
   TimedZones t(hours(1));
   t.strike(1000, 0, {.name = "dies", .scope = kTakesProcess});
@@ -61,7 +61,7 @@ TEST(ServiceRegions, users_of_a_lost_zone_move_after_failover_after) {
   EXPECT_NEAR(t.guests_s(3), 80, 0.0011);
   EXPECT_EQ(t.processes->services()[0]->outcome().given_up, 1U);
   EXPECT_EQ(t.processes->services()[1]->outcome().given_up, 0U);
-  // Seven a second there: half of the way from what was seen to what it carries at all.
+  // Seven per second there: half of the way from the simulated load to what it carries at all.
   EXPECT_NEAR(t.level("productive_accelerators", 1050), 8 * 0.75, 1e-6);
   EXPECT_NEAR(t.level("productive_accelerators", 1010), 8 * 0.5, 1e-6);
   EXPECT_NEAR(t.level("productive_accelerators", 1200), 8 * (0.5 + 0.375), 1e-6);
@@ -86,7 +86,7 @@ TEST(ServiceRegions, a_zone_that_recovers_in_time_keeps_its_users) {
   EXPECT_EQ(t.processes->services()[0]->outcome().given_up, 0U);
 }
 
-// In the second hour more come than it carries: what is over goes where there is room.
+// In the second hour more arrive than it carries: the excess goes where there is room.
 TEST(ServiceRegions, a_zone_forwards_the_load_above_its_capacity) {
   TimedZones t(hours(2));
   t.scenario.services[0].job.day[1] = 9.5;
@@ -97,7 +97,7 @@ TEST(ServiceRegions, a_zone_forwards_the_load_above_its_capacity) {
   EXPECT_EQ(there.at({.hour = 1, .standing = 1, .traffic = {.guests = 1.5}}), 3600'000'000'000);
 }
 
-// Zones that name no other are each alone.
+// Zones that name no other keep their users.
 TEST(ServiceRegions, zones_without_failover_keep_their_users) {
   TimedZones t(hours(1));
   for (ServicePlan& p : t.scenario.services) p.failover.reset();

@@ -1,4 +1,4 @@
-// Windows of requests that come in conversations and tasks, or ask for adapters.
+// Windows of requests in conversations and tasks, or with adapters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct TalkingService {
   TalkingService(const TalkingService&) = delete;
   TalkingService& operator=(const TalkingService&) = delete;
 
-  // Of requests that hardly meet: with one, and a 1024th of the second, at a time.
+  // For requests that hardly meet: with one, and a 1024th of the second, at a time.
   double stay() const {
     const serving::RequestShape& r = ask.query.request;
     const serving::ServingPoint p = closed_loop(ask.replica, r, 1 + 1 / 1024.0, source);
@@ -62,10 +62,10 @@ struct TalkCase {
   int visits;
   double pause;
   bool is_agent;
-  double rate;  // of one of two replicas
+  double rate;  // on one of two replicas
 };
 
-// A prompt may have a quarter of the cache, as its answer; what is held of a talk half.
+// A prompt may use a quarter of the cache, like its answer; a conversation's history half.
 traffic::TalkLoad talk_load(const TalkingService& s, const TalkCase& c, double until) {
   const double held = s.ask.replica.memory.kv_tokens;
   traffic::TalkLoad load{.rate = 2 * c.rate, .turns = c.visits, .think = c.pause};
@@ -81,9 +81,9 @@ traffic::TalkLoad talk_load(const TalkingService& s, const TalkCase& c, double u
   return load;
 }
 
-// Talks fill for three thoughts more, tasks for one task too; at most 6000 requests. What counts of
-// tasks is as often as many as a task has calls, four times at the most, and others come until the
-// last has ended.
+// Conversations fill for three more think times, tasks also for one task; at most 6000 requests.
+// For tasks, the requests that count are multiplied by their calls, at most four, and others arrive
+// until the last task has ended.
 TEST(ServiceWindowsSessions, conversations_and_tasks_fill_a_window_for_longer) {
   for (const TalkCase& c :
        {TalkCase{"talks", 3, 5, false, 0.5}, TalkCase{"tasks", 3, 2, true, 0.5},
@@ -121,9 +121,9 @@ TEST(ServiceWindowsSessions, conversations_and_tasks_fill_a_window_for_longer) {
                            {.aside = (r.engine.first_token + r.tuning.first_token).base(),
                             .calls = c.is_agent ? c.visits : 0});
     const double rates[] = {c.rate};
-    const ServiceWindows told = simulate_windows(s.machine.models(), s.ask, rates);
-    ASSERT_EQ(told.levels.size(), 1U);
-    const LoadWindow& w = told.levels[0];
+    const ServiceWindows got = simulate_windows(s.machine.models(), s.ask, rates);
+    ASSERT_EQ(got.levels.size(), 1U);
+    const LoadWindow& w = got.levels[0];
     EXPECT_EQ(w.stay, wanted.stay);
     EXPECT_EQ(w.found, wanted.found);
     for (std::size_t i = 0; i < w.parts.size(); ++i) {
@@ -156,7 +156,7 @@ TEST(ServiceWindowsSessions, lengths_are_limited_to_the_capacity_of_a_replica) {
     EXPECT_EQ(t.spec.shared_tokens, 15);
     EXPECT_EQ(t.spec.adapter, 0);
   }
-  // An engine that takes prompts whole takes none beyond a step's tokens.
+  // An engine that takes whole prompts accepts none longer than a step's tokens.
   s.ask.replica.limits.chunked_prefill = false;
   s.ask.replica.limits.token_budget = 40;
   EXPECT_EQ(window_arrivals(s.ask, 5, seconds(20), 1).front().spec.prompt, 40);
@@ -173,7 +173,7 @@ TEST(ServiceWindowsSessions, lengths_are_limited_to_the_capacity_of_a_replica) {
   EXPECT_EQ(window_arrivals(s.ask, 5, seconds(20), 1).front().spec.shared, 0U);
 }
 
-// Steps that bring two tokens and a half are so many fewer.
+// With two and a half tokens per step, there are that many times fewer steps.
 TEST(ServiceWindowsSessions, an_answer_takes_as_many_steps_as_its_tokens_need) {
   TalkingService s([](design::Serve& serve) { serve.arrivals.output_tokens = 50; });
   s.ask.query.request.accepted_per_step = 2.5;
@@ -183,7 +183,7 @@ TEST(ServiceWindowsSessions, an_answer_takes_as_many_steps_as_its_tokens_need) {
   }
 }
 
-// What its replicas have to do at most, and the hour that it grows most in.
+// The highest load of its replicas, and the hour in which it grows most.
 TEST(ServiceWindowsSessions, an_autoscaled_service_has_a_window_of_its_steepest_hour) {
   TalkingService s([](design::Serve& serve) {
     serve.replicas.reset();
@@ -292,7 +292,7 @@ TEST(ServiceWindowsSessions, a_conversation_keeps_its_adapter) {
   EXPECT_EQ(all.count(0), 0u);
 }
 
-// What all prompts begin with is found only where the adapter's own copy still lies.
+// The common start of all prompts is found only if the adapter's own copy is still cached.
 TEST(ServiceWindowsSessions, shared_prefixes_are_found_as_planned) {
   design::Design d = adapted_design(40, 40);
   auto& serve = std::get<design::Serve>(d.workloads.front().task);

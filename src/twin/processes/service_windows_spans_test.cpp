@@ -1,5 +1,4 @@
-// Windows of a service's requests: from when to when they count, on how many replicas, and what
-// comes in them.
+// Windows of a service's requests: the time that counts, the number of replicas, and the arrivals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 namespace orrery::processes {
 namespace {
 
-// Short requests on six small replicas, so that a window is a few milliseconds' work.
+// Short requests on six small replicas, so that a window takes a few milliseconds.
 struct Spanned {
   machine::Machine machine;
   ServicePlan plan;
@@ -50,7 +49,7 @@ struct Spanned {
   Spanned(const Spanned&) = delete;
   Spanned& operator=(const Spanned&) = delete;
 
-  // A request's stay with so many in a replica.
+  // A request's stay with `in_flight` requests in a replica.
   double stay_with(double in_flight) const {
     const serving::RequestShape& r = ask.query.request;
     const serving::ServingPoint p = closed_loop(ask.replica, r, in_flight, source);
@@ -90,14 +89,14 @@ struct Spanned {
   }
 };
 
-void expect_same(const LoadWindow& told, const LoadWindow& wanted) {
-  EXPECT_EQ(told.rate, wanted.rate);
-  EXPECT_EQ(told.stay, wanted.stay);
-  EXPECT_EQ(told.busy, wanted.busy);
-  EXPECT_EQ(told.found, wanted.found);
+void expect_same(const LoadWindow& got, const LoadWindow& wanted) {
+  EXPECT_EQ(got.rate, wanted.rate);
+  EXPECT_EQ(got.stay, wanted.stay);
+  EXPECT_EQ(got.busy, wanted.busy);
+  EXPECT_EQ(got.found, wanted.found);
   double requests = 0;
-  for (std::size_t i = 0; i < told.parts.size(); ++i) {
-    const WindowPart& a = told.parts[i];
+  for (std::size_t i = 0; i < got.parts.size(); ++i) {
+    const WindowPart& a = got.parts[i];
     const WindowPart& b = wanted.parts[i];
     EXPECT_EQ(a.requests, b.requests) << i;
     EXPECT_EQ(a.good, b.good) << i;
@@ -134,8 +133,9 @@ TEST(ServiceWindowsSpans, a_level_counts_twelve_mean_stays) {
   }
 }
 
-// Of 18 replicas 16 are seen; the first dies when they have filled and is back after its start, a
-// minute at the most. What counts begins a stay before that and ends a stay after it is back.
+// 16 of 18 replicas are simulated; the first fails when they have filled and is back after its
+// start time, at most a minute. What counts begins a stay before that and ends a stay after it is
+// back.
 TEST(ServiceWindowsSpans, a_loss_window_spans_a_stay_on_either_side) {
   for (const double start : {4.0, 70.0}) {
     Spanned s([](design::Serve& serve) { serve.objective.latency_p99 = milliseconds(200); });
@@ -152,10 +152,10 @@ TEST(ServiceWindowsSpans, a_loss_window_spans_a_stay_on_either_side) {
     options.cold = {.image = 0, .process = 0, .weights = back, .graphs = 0};
     const traffic::FleetRun done =
         s.run(options, window_arrivals(s.ask, rate * 16, Seconds(span.last), 1));
-    const ServiceWindows told = s.windows_at(rate);
-    expect_same(told.loss, traffic::window_of(done, rate, span, s.view()));
-    EXPECT_EQ(told.restarted, done.restarted_requests);
-    EXPECT_FALSE(told.rise);
+    const ServiceWindows got = s.windows_at(rate);
+    expect_same(got.loss, traffic::window_of(done, rate, span, s.view()));
+    EXPECT_EQ(got.restarted, done.restarted_requests);
+    EXPECT_FALSE(got.rise);
   }
 }
 
@@ -163,7 +163,7 @@ struct RiseCase {
   double start, period, lag, hold, in_flight, per;
 };
 
-// The steepest hour is met by the replicas of the hour before it, twenty of which 16 are seen.
+// The steepest hour is met by the replicas of the hour before it, twenty of which 16 are simulated.
 TEST(ServiceWindowsSpans, a_rise_window_spans_twice_the_scaling_delay) {
   for (const RiseCase& c : {RiseCase{0.3, 0.2, 0.1, 0.2, 4, 1}, RiseCase{400, 2, 3, 4, 1.2, 400}}) {
     Spanned s([&c](design::Serve& serve) {
@@ -191,25 +191,25 @@ TEST(ServiceWindowsSpans, a_rise_window_spans_twice_the_scaling_delay) {
     options.scaler = {
         .target = 2, .period = c.period, .lag = c.lag, .hold = c.hold, .least = 8, .most = 24};
     options.cold = {.image = 0, .process = 0, .weights = c.start, .graphs = 0};
-    const ServiceWindows told = s.windows_at(s.rate_with(1.2) / 400);
-    ASSERT_TRUE(told.rise);
-    expect_same(*told.rise,
+    const ServiceWindows got = s.windows_at(s.rate_with(1.2) / 400);
+    ASSERT_TRUE(got.rise);
+    expect_same(*got.rise,
                 traffic::window_of(s.run(options, load), 31 * each / 20, span, s.view()));
   }
 }
 
-// Users of a lost site on 16 of 20 replicas: those whose answers were lost begin anew at once.
+// Users of a lost site on 16 of 20 replicas: those whose answers were lost start over at once.
 TEST(ServiceWindowsSpans, guests_share_the_replicas_with_local_users) {
   Spanned s;
   const double each = s.rate_with(1.5) / 30;
   const GuestAsk g{
       .own = 12 * each, .rate = 8 * each, .stay = 30, .replicas = 20, .away = milliseconds(80)};
-  const GuestWindows told = simulate_guests(s.machine.models(), s.ask, g);
+  const GuestWindows got = simulate_guests(s.machine.models(), s.ask, g);
   const double stay = s.stay_at(each);
   const double begins = 3 * stay;
   const traffic::WindowSpan span{begins, begins + 60 + stay, begins + 60 + 3 * stay};
   auto sent = window_arrivals(s.ask, 0.8 * g.rate, seconds(30), 3);
-  EXPECT_EQ(told.restarted, static_cast<double>(sent.size()) / 0.8);
+  EXPECT_EQ(got.restarted, static_cast<double>(sent.size()) / 0.8);
   for (traffic::Timed& t : sent) t.at = begins;
   auto more = window_arrivals(s.ask, 0.8 * g.rate, Seconds(span.last - begins), 2);
   for (traffic::Timed& t : more) t.at += begins;
@@ -218,23 +218,23 @@ TEST(ServiceWindowsSpans, guests_share_the_replicas_with_local_users) {
                                          std::move(sent));
   const traffic::FleetRun done = s.run({.replicas = 16, .router = s.ask.serve->router}, load.all);
   traffic::ClientView view = s.view();
-  expect_same(told.hosts, traffic::window_of(records_of(done, load, false), each, span, view));
+  expect_same(got.hosts, traffic::window_of(records_of(done, load, false), each, span, view));
   view.aside += 0.08;
-  expect_same(told.guests, traffic::window_of(records_of(done, load, true), each, span, view));
+  expect_same(got.guests, traffic::window_of(records_of(done, load, true), each, span, view));
 }
 
-// Nobody is there before them, and nobody of theirs was being answered.
+// No users are there before them, and none of theirs was being answered.
 TEST(ServiceWindowsSpans, guests_without_local_users_have_all_replicas) {
   Spanned s;
   const double each = s.rate_with(1.5) / 30;
-  const GuestWindows told = simulate_guests(s.machine.models(), s.ask,
-                                            {.own = 0, .rate = 4 * each, .stay = 0, .replicas = 4});
-  EXPECT_EQ(told.restarted, 0);
-  for (const WindowPart& part : told.hosts.parts) EXPECT_EQ(part.requests, 0);
-  EXPECT_GT(told.guests.parts[3].requests, 0);
+  const GuestWindows got = simulate_guests(s.machine.models(), s.ask,
+                                           {.own = 0, .rate = 4 * each, .stay = 0, .replicas = 4});
+  EXPECT_EQ(got.restarted, 0);
+  for (const WindowPart& part : got.hosts.parts) EXPECT_EQ(part.requests, 0);
+  EXPECT_GT(got.guests.parts[3].requests, 0);
 }
 
-// A quarter of 12 replicas take prompts in: of the four that are seen one.
+// A quarter of 12 replicas do prefill: one of the four that are simulated.
 TEST(ServiceWindowsSpans, separate_prefill_has_its_share_of_the_replicas) {
   Spanned s([](design::Serve& serve) {
     serve.disaggregated = true;
@@ -275,9 +275,9 @@ TEST(ServiceWindowsSpans, levels_span_the_loads_of_a_run) {
     return all;
   };
   const auto expect_rates = [&](const std::vector<double>& wanted) {
-    const std::vector<double> told = rates();
-    ASSERT_EQ(told.size(), wanted.size());
-    for (std::size_t i = 0; i < told.size(); ++i) EXPECT_NEAR(told[i], wanted[i], 1e-9);
+    const std::vector<double> got = rates();
+    ASSERT_EQ(got.size(), wanted.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-9);
   };
   s.ask.low = 1;
   s.ask.high = 4;
@@ -286,7 +286,7 @@ TEST(ServiceWindowsSpans, levels_span_the_loads_of_a_run) {
   expect_rates({1, 2, 3, 4, 5});
   s.ask.guests = 2.5;
   expect_rates({1, 2, 3, 4, 5, 6.5});
-  s.ask.guests = 0.5;  // fewer than a loss brings
+  s.ask.guests = 0.5;  // fewer than a loss adds
   s.ask.most = 4.5;
   expect_rates({1, 2, 3, 4, 4.5});
   s.ask.most = 4.1;  // 2.5 % more is the same load
@@ -312,11 +312,11 @@ TEST(ServiceWindowsSpans, an_autoscaled_service_has_levels_above_its_load) {
   s.ask.high = 4;
   s.ask.most = 20;
   s.ask.replicas = 5;
-  const ServiceWindows told = simulate_windows(s.machine.models(), s.ask);
+  const ServiceWindows got = simulate_windows(s.machine.models(), s.ask);
   const double wanted[] = {1, 2, 3, 4, 5, (5 + 19.6) / 2, 19.6};
-  ASSERT_EQ(told.levels.size(), std::size(wanted));
+  ASSERT_EQ(got.levels.size(), std::size(wanted));
   for (std::size_t i = 0; i < std::size(wanted); ++i) {
-    EXPECT_NEAR(told.levels[i].rate, wanted[i], 1e-9);
+    EXPECT_NEAR(got.levels[i].rate, wanted[i], 1e-9);
   }
 }
 
@@ -324,10 +324,10 @@ TEST(ServiceWindowsSpans, zero_load_and_overload_have_no_window) {
   Spanned s;
   s.ask.most = 3;
   const double rates[] = {0, 1, 3, 3.1};
-  const ServiceWindows told = simulate_windows(s.machine.models(), s.ask, rates);
-  ASSERT_EQ(told.levels.size(), 2U);
-  EXPECT_EQ(told.levels[0].rate, 1);
-  EXPECT_EQ(told.levels[1].rate, 3);
+  const ServiceWindows got = simulate_windows(s.machine.models(), s.ask, rates);
+  ASSERT_EQ(got.levels.size(), 2U);
+  EXPECT_EQ(got.levels[0].rate, 1);
+  EXPECT_EQ(got.levels[1].rate, 3);
   s.ask.rise = ServiceRise{.before = 1, .after = 2, .replicas = 1};
   const ServiceWindows none = simulate_windows(s.machine.models(), s.ask, std::span(rates, 1));
   EXPECT_TRUE(none.levels.empty());

@@ -31,7 +31,7 @@ design::Serve& serve_of(design::Design& d) {
   return std::get<design::Serve>(d.workloads.front().task);
 }
 
-// A plan holds on to the machine it was made of.
+// A plan keeps the machine that it was made from.
 struct Planned {
   machine::Machine machine;
   ServicePlan plan;
@@ -41,7 +41,7 @@ struct Planned {
         plan(service_plans(jobs::serve_jobs(machine, machine.design().workloads.front()), machine)
                  .front()) {}
 
-  // Of a day on which nothing fails.
+  // For a day without failures.
   std::vector<double> day() const {
     std::vector<double> weights(plan.windows.levels.size());
     for (const double rate : plan.job.day) {
@@ -68,7 +68,7 @@ TEST(ServiceWindows, a_lost_replica_raises_time_to_first_token) {
   EXPECT_GT(p.plan.windows.restarted, 0);
 }
 
-// Loads of a day, of the others while one is lost, and no more than a replica carries.
+// Loads of a day, of the others while one is lost, and at most what a replica carries.
 TEST(ServiceWindows, levels_include_the_load_after_a_replica_is_lost) {
   const Planned p(service_design());
   const std::vector<LoadWindow>& levels = p.plan.windows.levels;
@@ -134,7 +134,7 @@ TEST(ServiceWindows, a_service_without_requests_has_no_windows) {
   EXPECT_TRUE(Planned(d).plan.windows.levels.empty());
 }
 
-// A network that is no transformer waits in closed form, which is not sampled.
+// A non-transformer network waits in closed form, which has no sampling.
 TEST(ServiceWindows, a_closed_form_has_no_sampling_error) {
   design::Design d = service_design();
   serve_of(d).model.clear();
@@ -199,7 +199,7 @@ FullRun full_run(const Planned& p, std::size_t hours, double seconds) {
 }
 
 void expect_near(const char* name, const Sampled& windows, double full) {
-  // 80 % intervals of the sampling, doubled: one figure in a hundred falls outside of those.
+  // 80 % intervals of the sampling, doubled: one figure in a hundred is outside.
   const double width = 2 * windows.error;
   std::printf("%s windows %.4f +- %.1f %%, full %.4f (%+.1f %%)\n", name, windows.value,
               100 * windows.error, full, 100 * (windows.value / full - 1));
@@ -240,8 +240,8 @@ TEST_P(AgainstFullRuns, windows_agree_within_their_interval) {
   expect_near("request, p99", p.figure(&WindowPart::whole, 0.99), quantile(full.whole, 0.99));
 }
 
-// Windows of one load drawn apart: a stated interval holds the mean of all of them in four of five
-// or more, and not in all.
+// Independent windows of one load: a stated interval contains the mean of all of them in four of
+// five or more, but not in all.
 TEST_P(AgainstFullRuns, the_stated_error_covers_the_spread_of_windows) {
   if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "forty windows of each service";
   constexpr int kWindows = 40;

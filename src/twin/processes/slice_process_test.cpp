@@ -1,4 +1,4 @@
-// Jobs on slices of accelerators, one by one: when each starts, and where its time is booked.
+// Jobs on slices of accelerators, one by one: when each starts, and how its time is booked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Cut {
   bool is_first = false;  // of two profiles
 };
 
-// A job every so often on average, log-normal about its mean with a variation of 3.
+// A job at random intervals, with a log-normal run time of variation 3.
 std::vector<Cut> drawn_cuts(const SlicePlan& plan, double until) {
   RandomStream random(5, "slices/" + plan.job.label);
   const double s2 = std::log(10.0);
@@ -65,8 +65,8 @@ struct TimedSlices : TimedWorld {
   std::vector<Cut> cuts;
 };
 
-// Every accelerator is one job's, or a seventh of it is: a queue of so many servers, first come
-// first served.
+// Every accelerator serves one job, or each seventh of it does: a queue with that many servers,
+// first come, first served.
 TEST(SliceProcess, equal_slices_wait_as_a_queue_with_that_many_servers) {
   const struct {
     const char* profile;
@@ -101,7 +101,7 @@ TEST(SliceProcess, equal_slices_wait_as_a_queue_with_that_many_servers) {
     EXPECT_EQ(o.waiting, t.cuts.size() - waits.size());
     EXPECT_EQ(o.stops + o.faults, 0U);
     EXPECT_FALSE(o.never_fits);
-    // One accelerator more is asked for at a time.
+    // Accelerators are asked for one at a time.
     EXPECT_LE(t.world->fleet(world::kFirstFleet).queue().waiting(), 1U);
     EXPECT_NEAR(t.slices_s(o.used), used * c.slices, 1e-3);
     EXPECT_TRUE(o.stranded == 0 && o.lost == 0);
@@ -109,7 +109,7 @@ TEST(SliceProcess, equal_slices_wait_as_a_queue_with_that_many_servers) {
   }
 }
 
-// Far apart, so that each has an accelerator for itself and gives it back.
+// Jobs far apart: each has an accelerator alone and gives it back.
 TEST(SliceProcess, an_accelerator_is_held_while_a_slice_is_in_use) {
   TimedSlices t({{"1g.18gb", 3}, {"2g.35gb", 1}}, seconds(60000), 4000, 20);
   ASSERT_EQ(t.plan().job.shares, (std::vector<double>{0.75, 1}));
@@ -130,7 +130,7 @@ TEST(SliceProcess, an_accelerator_is_held_while_a_slice_is_in_use) {
   EXPECT_NEAR(t.booked_s(Cause::productive), used / 7, 1e-3);
   EXPECT_NEAR(t.booked_s(Cause::idle), 8 * 60000 - used / 7, 1e-3);
   EXPECT_NEAR(t.booked_s(Cause::stranded), 0, 1e-9);
-  // The accelerator draws 0.52 of its part of the rise, 1000 W, and all of it at the highest.
+  // The accelerator draws 0.52 of its part of the rise, 1000 W, and all of it at its highest.
   EXPECT_NEAR(t.world->meters().site(world::kFirstSite).energy.base(), 2000.0 * 60000 + 520 * open,
               1e-2);
   EXPECT_NEAR(t.world->meters().site(world::kFirstSite).highest.base(), 3000, 1e-6);
@@ -141,7 +141,7 @@ TEST(SliceProcess, an_accelerator_is_held_while_a_slice_is_in_use) {
   EXPECT_NEAR(t.level("idle_accelerators", 59999), 8, 1e-6);
 }
 
-// One job that began so long ago, and a fault.
+// One job that began `age` ago, and a fault.
 struct StruckSlices : TimedSlices {
   StruckSlices(failure::FaultScope scope, double later)
       : TimedSlices({{"3g.71gb", 1}}, Seconds(1), 1e4, 5e7) {
@@ -157,7 +157,7 @@ struct StruckSlices : TimedSlices {
   double fault = 0;
 };
 
-// The job starts over on another accelerator at once; its own is looked at for a minute.
+// The job starts over on another accelerator at once; its own is examined for a minute.
 TEST(SliceProcess, a_fault_loses_the_work_of_a_slice) {
   const StruckSlices t(kTakesProcess, 40);
   ASSERT_GT(t.cut.run, 1000);
@@ -178,7 +178,7 @@ TEST(SliceProcess, a_fault_loses_the_work_of_a_slice) {
 }
 
 TEST(SliceProcess, a_lost_host_takes_its_accelerators) {
-  // Seen after 60 s; the job has moved to another accelerator of the host, and waits then.
+  // Detected after 60 s; the job has moved to another accelerator of the host, and waits then.
   const StruckSlices t(kTakesHost, 150);
   const SliceOutcome& o = t.outcome();
   EXPECT_EQ(o.faults, 1U);
@@ -192,7 +192,7 @@ TEST(SliceProcess, a_lost_host_takes_its_accelerators) {
   EXPECT_NEAR(t.last_level("idle_accelerators"), 8, 1e-6);
 }
 
-// Cut into two of three sevenths, the seventh that is left fits neither.
+// Cut into two of three sevenths, the seventh that is left fits neither job.
 TEST(SliceProcess, slices_that_fit_no_job_are_stranded) {
   TimedSlices t({{"3g.71gb", 1}}, Seconds(1), 10, 5e7);
   const std::vector<Cut> all = drawn_cuts(t.plan(), 1e6);

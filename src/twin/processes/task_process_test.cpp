@@ -1,5 +1,5 @@
-// Jobs of users and elements of batches, second by second: when they start, what they lose, what
-// they draw, and what they are told while they wait.
+// Users' jobs and elements of batches, second by second: when they start, what they lose, what they
+// draw, and the reasons that waiting jobs get.
 #include "twin/processes/task_process.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,8 @@ struct TimedStream : TimedWorld {
 
 using Numbers = std::vector<double>;
 
-// Five of 100 s, three of 50 s beside them, sixteen of 60 s that wait for both, and one of 4 s.
+// Five jobs of 100 s, three of 50 s at the same time, sixteen of 60 s that wait for both, and one
+// of 4 s.
 TEST(TaskProcess, jobs_wait_run_and_end) {
   TimedStream t(seconds(300));
   t.job(0, 100, 5);
@@ -66,7 +67,7 @@ TEST(TaskProcess, jobs_wait_run_and_end) {
   EXPECT_EQ(o.rejected + o.timed_out + o.stops + o.faults + o.waiting + o.running + o.held, 0U);
   EXPECT_TRUE(o.why.empty() && o.drawn.empty());
   const double slots = 500 + 150 + 960 + 4;
-  // Eight slots are free while sixteen are wanted, then eleven; one waits while none is free.
+  // Eight slots are free while sixteen are wanted, then eleven; one job waits while none is free.
   expect_booked(t, {{Cause::productive, slots}, {Cause::stranded, 8 * 40 + 11 * 40}});
   // A slot at 0.52 of the rise draws 520 W more, and 1000 W at the highest.
   EXPECT_NEAR(world.meters().site(world::kFirstSite).energy.base(), 4000.0 * 300 + 520 * slots,
@@ -82,7 +83,7 @@ TEST(TaskProcess, jobs_wait_run_and_end) {
   EXPECT_NEAR(racks[1].energy.base(), 520 * 480, 1e-3);
 }
 
-// Four on each of two hosts, beside one of six that leaves no room for four.
+// Four on each of two hosts, next to one of six that leaves no room for four.
 TEST(TaskProcess, a_job_runs_on_the_number_of_hosts_it_names) {
   for (const int nodes : {0, 1, 2, 3}) {
     TimedStream t(seconds(100), users_design(3));
@@ -118,7 +119,7 @@ TEST(TaskProcess, a_process_fault_hits_the_job_on_its_slot) {
     EXPECT_EQ(o.finished, 2U);
     EXPECT_EQ(o.waits_s, (Numbers{0, 0})) << "to the first start";
     const double slots = is_first ? 5 : 3;
-    // It hangs for 60 s, waits for 100 s more and begins anew at 190.
+    // It hangs for 60 s, waits for 100 s more and starts over at 190.
     expect_booked(t, {{Cause::productive, 500 + 150},
                       {Cause::lost, o.lost_slot_s},
                       {Cause::detect, slots * 60},
@@ -186,7 +187,7 @@ TEST(TaskProcess, a_requeued_job_loses_its_work) {
   EXPECT_NEAR(t.level("idle_accelerators", 60), 16, 1e-9);
 }
 
-// Its QOS ends what runs for longer, and not what runs as long.
+// Its QOS ends jobs that run longer, but not those that run exactly as long.
 TEST(TaskProcess, a_qos_ends_jobs_at_its_limit) {
   design::Design d = users_design(2);
   d.scheduler.qos = {{.name = "low", .time_limit = seconds(40)}};
@@ -215,7 +216,7 @@ TEST(TaskProcess, jobs_that_can_never_start_are_rejected) {
   EXPECT_EQ(t.outcome().submitted, 2U);
 }
 
-// The first 200 that wait are asked why.
+// The first 200 waiting jobs are asked for the reason.
 TEST(TaskProcess, waiting_jobs_have_a_reason_at_the_end) {
   TimedStream t(seconds(100));
   for (int i = 0; i < 205; ++i) t.job(i < 1 ? 0 : 1, 1000, 16);
@@ -231,7 +232,7 @@ TEST(TaskProcess, waiting_jobs_have_a_reason_at_the_end) {
   EXPECT_GT(t.outcome().why.at(cluster::WaitReason::resources).jobs, 0U);
 }
 
-// Clean from nine to five: what comes at half past seven is held for an hour and a half.
+// Clean from nine to five: a job that arrives at half past seven is held for an hour and a half.
 struct CleanStream : TimedStream {
   static design::Design design_of() {
     design::Design d = users_design(2);
@@ -258,10 +259,10 @@ TEST(TaskProcess, a_held_job_says_when_it_is_released) {
   ASSERT_EQ(o.why.size(), 1U);
   EXPECT_EQ(o.why.at(cluster::WaitReason::not_yet).jobs, 2U);
   EXPECT_EQ(o.why.at(cluster::WaitReason::not_yet).first,
-            "It is held for a clean hour, which comes in 1 h.");
+            "It is held for a clean hour, which begins in 1 h.");
 }
 
-// An hour and a half of four slots at 520 W, from nine on in place of half past seven.
+// An hour and a half of four slots at 520 W, from nine on instead of half past seven.
 TEST(TaskProcess, the_draw_of_held_jobs_is_kept_with_and_without_the_hold) {
   CleanStream t(hours(13));
   t.job(hours(7.5).base(), 5400, 4);
@@ -286,7 +287,7 @@ TEST(TaskProcess, the_draw_of_held_jobs_is_kept_with_and_without_the_hold) {
   }
 }
 
-// Log-normal of variation 3 about the mean: s^2 = ln 10. Users ask for one to four times as much.
+// Log-normal with variation 3 about the mean: s^2 = ln 10. Users ask for one to four times as much.
 void expect_drawn(double mean_run) {
   SCOPED_TRACE(mean_run);
   TimedStream t(hours(400));
@@ -369,7 +370,7 @@ TEST(TaskProcess, a_batch_ends_with_its_last_element) {
   EXPECT_EQ(again.outcome().run_times_s, (Numbers{200, 200}));
 }
 
-// Its QOS ends an element before its time: no run of it comes to its end.
+// Its QOS ends an element early: no run of the batch is complete.
 TEST(TaskProcess, a_batch_without_all_its_elements_has_not_ended) {
   design::Design d = TimedBatch::design_of(true);
   d.scheduler.qos = {{.name = "low", .time_limit = seconds(90)}};
@@ -415,8 +416,8 @@ TEST(TaskProcess, jobs_run_on_the_hosts_of_their_partition) {
   EXPECT_EQ(*std::ranges::max_element(second), 69U);
 }
 
-// Three of seventy hosts are reserved from 100 s to 200 s: what would run into that on 68 waits for
-// its end, and what is over before starts at once.
+// Three of seventy hosts are reserved from 100 s to 200 s: a job on 68 hosts that would reach into
+// that time waits for its end, and one that ends before it starts at once.
 TEST(TaskProcess, jobs_avoid_reserved_hosts) {
   const struct {
     double run;
@@ -442,7 +443,7 @@ TEST(TaskProcess, jobs_avoid_reserved_hosts) {
 }
 
 // 2 x 900 GPU-seconds of one user are less than 16 x 200 of another: at 1210, when the fleet is
-// free, the first goes before the other, who came earlier.
+// free, the first goes before the other, who arrived earlier.
 TEST(TaskProcess, the_user_who_has_used_less_goes_first) {
   for (const bool is_fair : {true, false}) {
     design::Design d = world::queue_design(3, {world::jobs_of("a", {})});
@@ -467,7 +468,7 @@ TEST(TaskProcess, the_user_who_has_used_less_goes_first) {
   }
 }
 
-// What a user's job has used counts while it runs, and once.
+// The use of a user's job counts while it runs, and only once.
 TEST(TaskProcess, running_jobs_count_as_use_once) {
   design::Design d = world::queue_design(3, {world::jobs_of("a", {})});
   d.scheduler.fair_share = true;
@@ -480,7 +481,7 @@ TEST(TaskProcess, running_jobs_count_as_use_once) {
                      .gpus = gpus,
                      .user = user});
   };
-  job(0, 1400, 3, 0);  // 3 x 1200 by the look at 1200 s
+  job(0, 1400, 3, 0);  // 3 x 1200 at 1200 s
   job(0, 240, 16, 1);  // 16 x 240: more
   job(250, 1000, 21, 2);
   job(1000, 50, 21, 1);
@@ -513,7 +514,7 @@ design::Design cores_design() {
   return d;
 }
 
-// Work on cores keeps its host at its peak, and is none of the accelerators' series.
+// Work on cores keeps its host at its peak, and is not in the series of accelerators.
 TEST(TaskProcess, a_batch_on_cores_is_booked_by_hosts) {
   TimedWorld t(cores_design(), seconds(300));
   BatchPlan& p = t.scenario.batches.front();

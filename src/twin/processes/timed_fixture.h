@@ -1,5 +1,5 @@
-// For tests: a world with the processes of a scenario, whose costs are the test's and whose events
-// come when the test says, so that every second of it can be worked out by hand.
+// For tests: a world with the processes of a scenario, with costs and events set by the test, so
+// that every second of it can be worked out by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class TimedWorld : public world::ClockedWorld<Scenario> {
   void populate() override { processes = std::make_unique<ProcessSet>(*world, scenario); }
 };
 
-// Ten hosts of eight, of which a run has eight in replicas of a host each; nothing fails by itself.
+// Ten hosts of eight, of which a run has eight, one replica per host; nothing fails by itself.
 inline design::Design timed_design() {
   design::Design d = world::sample_design();
   design::Fleet& fleet = d.fleet.front();
@@ -51,7 +51,7 @@ inline design::Design timed_design() {
 }
 
 // Starts in 45 s, saves for 7 s after every 100 s of steps; a copy can be read after 9 s and is
-// safe after 20 s; three units a second of work.
+// safe after 20 s; three units of work per second.
 struct TimedTrain : TimedWorld {
   explicit TimedTrain(Seconds horizon, const design::Design& d = timed_design())
       : TimedWorld(d, horizon) {
@@ -90,7 +90,7 @@ struct TimedTrain : TimedWorld {
   const JobOutcome& outcome() const { return processes->trains().front()->outcome(); }
   cluster::Queue& first_queue() const { return world->fleet(world::kFirstFleet).queue(); }
   cluster::JobIndex running() const { return first_queue().running_jobs().front().job; }
-  // The nth of the hosts that it has then.
+  // The nth of the hosts that it has at that time.
   world::HostIndex host_of_run(std::size_t nth) const {
     return world::host_at(first_queue().job(running()).shares[nth].node);
   }
@@ -105,7 +105,7 @@ struct TimedTrain : TimedWorld {
   machine::Tier shared;
 };
 
-// Seconds of the run's wall time by cause; what is not named is none.
+// Seconds of the run's wall time by cause; causes that are not named have none.
 inline void expect_seconds(const JobOutcome& o, const std::map<Cause, double>& wanted) {
   double all = 0;
   for (std::size_t c = 0; c < kCauses; ++c) {

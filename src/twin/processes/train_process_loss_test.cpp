@@ -1,4 +1,4 @@
-// What a fault takes of a training run and how it comes back, second by second.
+// What a fault costs a training run and how it comes back, second by second.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ failure::FaultCause fault_of(failure::FaultScope scope, bool keeps_disk = true) 
   return {.name = "it fails", .scope = scope, .keeps_disk = keeps_disk};
 }
 
-// A fault after so many seconds of steps: the work of them, what saves took, what lasts of it.
+// A fault after some seconds of steps: their work, what saves took, and what is kept.
 struct LossCase {
   const char* name;
   double after, work, saves, kept;
@@ -27,7 +27,7 @@ struct LossCase {
   std::function<void(TimedTrain&)> change = [](TimedTrain&) {};
 };
 
-// It is noticed, requeued in 40 x 1.5 + 5 s, starts in 45 s, reads its copy for 13 s where it has
+// It is detected, requeued in 40 x 1.5 + 5 s, starts in 45 s, reads its copy for 13 s if it has
 // one, and steps for 50 s more.
 void expect_loss(const LossCase& c) {
   SCOPED_TRACE(c.name);
@@ -65,7 +65,7 @@ void expect_loss(const LossCase& c) {
   EXPECT_EQ(t.world->faults().faults_told(), 1U);
 }
 
-// Copies can be read on their host 9 s after the save and outlive it after 20 s: two cycles end
+// Copies can be read on their host 9 s after the save and survive it after 20 s: two cycles end
 // after 214 s.
 TEST(TrainProcessLoss, a_run_keeps_the_work_in_its_newest_readable_copy) {
   const LossCase kCases[] = {
@@ -117,7 +117,7 @@ TEST(TrainProcessLoss, the_place_of_copies_decides_what_is_kept) {
   for (const LossCase& c : kCases) expect_loss(c);
 }
 
-// A peer has a second copy of what was written on the host that is lost.
+// A peer has a second copy of what the lost host wrote.
 TEST(TrainProcessLoss, a_peer_has_what_a_lost_host_wrote) {
   for (const int replicas : {1, 2}) {
     design::Design d = timed_design();
@@ -129,7 +129,7 @@ TEST(TrainProcessLoss, a_peer_has_what_a_lost_host_wrote) {
   }
 }
 
-// Twice at the same place: the outage is one, and begins with the first.
+// Two faults at the same place: there is one outage, and it begins with the first.
 TEST(TrainProcessLoss, a_fault_during_a_restart_starts_it_over) {
   TimedTrain t(seconds(600));
   t.strike_run(295, fault_of(kTakesProcess));
@@ -155,8 +155,8 @@ struct PutBackCase {
   std::uint64_t preemptions = 0;
 };
 
-// The scheduler takes its hosts after 250 s of steps: a reservation was known before, and what was
-// done is saved.
+// The scheduler takes its hosts after 250 s of steps: a reservation was known in advance, so the
+// work is saved.
 TEST(TrainProcessLoss, a_preempted_run_waits_for_the_requeue_delay) {
   const PutBackCase kCases[] = {{cluster::StopCause::preempted, true, 36, 1},
                                 {cluster::StopCause::failed, true, 36, 0},
@@ -169,7 +169,7 @@ TEST(TrainProcessLoss, a_preempted_run_waits_for_the_requeue_delay) {
     t.at(295, [&](world::World& w) { w.fleet(world::kFirstFleet).queue().put_back(t.running(),
                                                                                   c.cause); });
     t.run();
-    // At 360 it is asked for, at 405 it has started, at 418 it has its copy.
+    // At 360 it asks for hosts, at 405 it has started, at 418 it has its copy.
     expect_seconds(t.outcome(), {{Cause::start, 90},
                                  {Cause::productive, c.saves ? 236 - c.lost + 82 : 95},
                                  {Cause::save, c.saves ? 14 : 0},

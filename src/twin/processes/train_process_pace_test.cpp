@@ -52,7 +52,8 @@ TEST(TrainProcessPace, every_second_of_a_slowed_run_has_its_cause) {
   EXPECT_EQ(JobOutcome{}.goodput(), 0);
 }
 
-// Of a step 0.5 at full draw, 0.2 and 0.1 at 0.57 of it; of a save 0.15; 100 s of 107 are steps.
+// Half of a step is at full draw, 0.2 and 0.1 of it at 0.57; a save at 0.15; 100 s of 107 are
+// steps.
 constexpr double kBusy = 100.0 / 107;
 constexpr double kRise = 8000 * (kBusy * 0.4 * (0.5 + 0.3 * 0.57) + 7.0 / 107 * 0.15);
 
@@ -88,19 +89,19 @@ TEST(TrainProcessPace, a_recorded_run_logs_its_phases_and_hosts) {
   t.job().raw_time = seconds(200);
   t.run(true);
   const std::string label = t.job().label;
-  std::vector<std::string> told;
+  std::vector<std::string> got;
   for (const world::RunEvent& e : t.recorder->events()) {
     EXPECT_EQ(e.track, label);
     const char* kind = e.kind == sim::TraceKind::begin ? "begins"
                        : e.kind == sim::TraceKind::end ? "ends"
                                                        : "value";
-    told.push_back(fmt::format("{} {} {} {}", e.at.seconds().base(), kind, e.name, e.value));
+    got.push_back(fmt::format("{} {} {} {}", e.at.seconds().base(), kind, e.name, e.value));
   }
-  EXPECT_EQ(told, (std::vector<std::string>{"0 begins too few hosts 0", "0 ends too few hosts 0",
-                                            "0 begins starting 0", "45 ends starting 0",
-                                            "45 begins productive 0", "45 value saves every, s 107",
-                                            "252 ends productive 0", "252 begins too few hosts 0",
-                                            "252 ends too few hosts 0"}));
+  EXPECT_EQ(
+      got, (std::vector<std::string>{
+               "0 begins too few hosts 0", "0 ends too few hosts 0", "0 begins starting 0",
+               "45 ends starting 0", "45 begins productive 0", "45 value saves every, s 107",
+               "252 ends productive 0", "252 begins too few hosts 0", "252 ends too few hosts 0"}));
   const std::vector<world::HostChange>& hosts = t.recorder->host_changes();
   ASSERT_EQ(hosts.size(), 16U);
   for (std::size_t h = 0; h < 16; ++h) {
@@ -110,7 +111,7 @@ TEST(TrainProcessPace, a_recorded_run_logs_its_phases_and_hosts) {
     EXPECT_EQ(hosts[h].host, hosts[h % 8].host);
     EXPECT_EQ(hosts[h].fleet, 0U);
   }
-  // Where it never saves there is no span between saves.
+  // If it never saves there is no span between saves.
   TimedTrain bare(seconds(300));
   bare.job().checkpoint.reset();
   bare.run(true);
@@ -130,7 +131,7 @@ TEST(TrainProcessPace, a_run_that_repeats_begins_every_period) {
   EXPECT_EQ(o.runs_finished, 3U);
   EXPECT_EQ(o.windows_missed, 0U) << "it ends with its window";
   EXPECT_EQ(o.finished_ns, 252'000'000'000);
-  // Until the second ends, what is known is what was there when the first began.
+  // Until the second run ends, the newest data is from when the first began.
   EXPECT_EQ(o.age_ns, 752'000'000'000);
   EXPECT_NEAR(o.units, 1800, 1e-9);
   EXPECT_EQ(o.saves, 3U);
@@ -203,7 +204,8 @@ TEST(TrainProcessPace, setbacks_delay_the_end_of_a_run) {
                     {Cause::heat, 10 * 64}});
 }
 
-// Its NIC is no host of the run's: the run stands three quarters of the 8 s that a watchdog takes.
+// The NIC belongs to no host of the run: the run is stopped for three quarters of the 8 s that a
+// watchdog takes.
 TEST(TrainProcessPace, a_network_storm_stops_the_runs_it_reaches) {
   for (const bool has_watchdog : {true, false}) {
     TimedTrain t(seconds(500));

@@ -1,4 +1,4 @@
-// A run that goes on with fewer hosts, and the hosts that stand in for lost ones, second by second.
+// A run that continues with fewer hosts, and hosts that replace lost ones, second by second.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using cluster::Cause;
 
 namespace {
 
-// Every host of the fleet is the run's; `least` of the replicas are enough.
+// Every host of the fleet belongs to the run; `least` of the replicas are enough.
 design::Design tight_design(int least, int pipeline = 1) {
   design::Design d = timed_design();
   d.fleet.front().count = 8;
@@ -27,16 +27,16 @@ failure::FaultCause host_dies() {
 
 std::vector<std::string> host_story(const TimedWorld& t) {
   constexpr const char* kMarks[] = {"free", "reserve", "held", "repair"};
-  std::vector<std::string> told;
+  std::vector<std::string> got;
   for (const world::HostChange& c : t.recorder->host_changes()) {
-    told.push_back(fmt::format("{} {} {} {}", c.at.seconds().base(), c.host,
-                               kMarks[static_cast<std::size_t>(c.mark)], c.holder));
+    got.push_back(fmt::format("{} {} {} {}", c.at.seconds().base(), c.host,
+                              kMarks[static_cast<std::size_t>(c.mark)], c.holder));
   }
-  return told;
+  return got;
 }
 
-// It loses a host after 250 s of steps and goes on with seven from 364 on; the host is mended at
-// 506, 142 s into the cycles, and taken in behind the save that ends at 578. All eight step again
+// It loses a host after 250 s of steps and continues with seven from 364 on; the host is repaired
+// at 506, 142 s into the cycles, and taken in after the save that ends at 578. All eight step again
 // at 636.
 TEST(TrainProcessShrink, a_run_shrinks_to_seven_hosts_and_grows_after_a_save) {
   TimedTrain t(seconds(700), tight_design(6));
@@ -70,7 +70,7 @@ TEST(TrainProcessShrink, a_run_shrinks_to_seven_hosts_and_grows_after_a_save) {
   for (int h = 0; h < 8; ++h) wanted.push_back(fmt::format("0 {} held 0", h));
   wanted.insert(wanted.end(), {"306 3 repair -1", "506 3 free -1", "578 3 held 0"});
   EXPECT_EQ(host_story(t), wanted);
-  // Of 56 accelerators, 100 of 107 step.
+  // 100 / 107 of 56 accelerators step.
   EXPECT_NEAR(t.level("productive_accelerators", 400), 56 * 100.0 / 107, 1e-6);
   EXPECT_NEAR(t.level("productive_accelerators", 650), 64 * 100.0 / 107, 1e-6);
   EXPECT_NEAR(t.level("idle_accelerators", 400), 8, 1e-6);
@@ -111,18 +111,18 @@ TEST(TrainProcessShrink, hosts_without_a_whole_replica_are_given_back) {
                                {Cause::restore, 13}});
   EXPECT_NEAR(t.booked_s(Cause::idle), 8 * (500 - 306), 1e-4);
   EXPECT_NEAR(t.booked_s(Cause::repair), 8 * (500 - 306), 1e-4);
-  const std::vector<std::string> told = host_story(t);
-  EXPECT_EQ(told.size(), 10U);
-  EXPECT_EQ(std::ranges::count(told, "306 3 repair -1"), 1);
-  EXPECT_EQ(std::ranges::count(told, "306 7 free -1"), 1);
+  const std::vector<std::string> got = host_story(t);
+  EXPECT_EQ(got.size(), 10U);
+  EXPECT_EQ(std::ranges::count(got, "306 3 repair -1"), 1);
+  EXPECT_EQ(std::ranges::count(got, "306 7 free -1"), 1);
 }
 
-// Both hosts of a replica are mended by 577: they are taken in together.
+// Both hosts of a replica are repaired by 577: they are taken in together.
 TEST(TrainProcessShrink, a_run_grows_by_whole_replicas) {
   TimedTrain t(seconds(800), tight_design(2, 2));
   t.strike_run(295, host_dies(), 3);
   t.run();
-  // Mended at 506: 142 s into the cycles, so at 578; steps with all from 636 on.
+  // Repaired at 506: 142 s into the cycles, so at 578; steps with all from 636 on.
   EXPECT_EQ(t.outcome().grows, 1U);
   expect_seconds(t.outcome(), {{Cause::start, 135},
                                {Cause::productive, 200 + 150 + 157},
@@ -133,13 +133,13 @@ TEST(TrainProcessShrink, a_run_grows_by_whole_replicas) {
                                {Cause::restore, 26}});
 }
 
-// Five seconds after the first another host dies: nothing starts until it is seen.
+// Another host fails five seconds after the first: nothing starts until this is detected.
 TEST(TrainProcessShrink, a_run_does_not_start_with_a_dead_host) {
   TimedTrain t(seconds(500), tight_design(6));
   t.strike_run(295, host_dies(), 3);
   t.strike_run(300, host_dies(), 5);
   t.run();
-  // Seen at 306 and 311; six hosts step from 369 on, 131 s.
+  // Detected at 306 and 311; six hosts step from 369 on, 131 s.
   expect_seconds(t.outcome(), {{Cause::start, 90},
                                {Cause::productive, 200 + 124 * 0.75},
                                {Cause::shrunk, 124 * 0.25},
@@ -153,7 +153,7 @@ TEST(TrainProcessShrink, a_run_does_not_start_with_a_dead_host) {
   EXPECT_NEAR(t.booked_s(Cause::detect), 64 * 11 + 56 * 5, 1e-4);
 }
 
-// With too few left it goes back into the queue, and waits there for the host that is mended.
+// With too few hosts left it goes back into the queue, and waits there for the repaired host.
 TEST(TrainProcessShrink, a_run_waits_if_fewer_than_its_minimum_are_left) {
   TimedTrain t(seconds(600), tight_design(8));
   t.strike_run(295, host_dies(), 3);
@@ -167,21 +167,21 @@ TEST(TrainProcessShrink, a_run_waits_if_fewer_than_its_minimum_are_left) {
                                {Cause::requeue, 65},
                                {Cause::no_host, 135},
                                {Cause::restore, 13}});
-  // What is free waits for it: 56 slots in the queue and while it lacks a host.
+  // Free slots are kept for it: 56 in the queue and while it lacks a host.
   EXPECT_NEAR(t.booked_s(Cause::requeue), 56 * 65, 1e-4);
   EXPECT_NEAR(t.booked_s(Cause::no_host), 56 * 135, 1e-4);
   EXPECT_NEAR(t.booked_s(Cause::idle), 0, 1e-4);
   EXPECT_EQ(t.outcome().shrinks, 0U);
 }
 
-// Of eight hosts two are lost at once and it goes on with six at the least: it takes those.
+// Two of eight hosts fail at once and it can continue with six: it takes those.
 TEST(TrainProcessShrink, after_a_loss_a_run_asks_for_the_hosts_there_are) {
   TimedTrain t(seconds(600), tight_design(7));
   t.strike_run(295, host_dies(), 3);
   t.strike_run(296, host_dies(), 5);
   t.run();
-  // Seven at 306, one of them dead; at 307 six are too few, at 372 too few still; at 506 and 507
-  // the others are mended, and it asked for seven: started at 551, steps from 564 on, 36 s.
+  // Seven at 306, one of them dead; at 307 six are too few, at 372 still too few; at 506 and 507
+  // the others are repaired, and it asked for seven: started at 551, steps from 564 on, 36 s.
   expect_seconds(t.outcome(), {{Cause::start, 90},
                                {Cause::productive, 200 + 36 * 0.875},
                                {Cause::shrunk, 36 * 0.125},
@@ -194,7 +194,7 @@ TEST(TrainProcessShrink, after_a_loss_a_run_asks_for_the_hosts_there_are) {
   EXPECT_EQ(t.outcome().shrinks, 1U);
 }
 
-// A free host, or one in reserve, stands in for it: the run is requeued and whole.
+// A free host, or one in reserve, replaces it: the run is requeued and complete.
 TEST(TrainProcessShrink, a_run_takes_a_replacement_host_rather_than_shrink) {
   for (const bool in_reserve : {true, false}) {
     SCOPED_TRACE(in_reserve);
@@ -207,7 +207,7 @@ TEST(TrainProcessShrink, a_run_takes_a_replacement_host_rather_than_shrink) {
     TimedTrain t(seconds(600), d);
     t.strike_run(295, host_dies(), 3);
     t.run(true);
-    // Mended at 506; whole from 371 on, steps from 429 on: 171 s.
+    // Repaired at 506; complete from 371 on, steps from 429 on: 171 s.
     expect_seconds(t.outcome(), {{Cause::start, 90},
                                  {Cause::productive, 364},
                                  {Cause::save, 21},
@@ -220,15 +220,15 @@ TEST(TrainProcessShrink, a_run_takes_a_replacement_host_rather_than_shrink) {
     EXPECT_NEAR(t.booked_s(Cause::repair), 8 * 200, 1e-4);
     EXPECT_NEAR(t.booked_s(Cause::requeue), 64 * 65, 1e-4);
     EXPECT_NEAR(t.level("idle_accelerators", 100), 8, 1e-6);
-    const std::vector<std::string> told = host_story(t);
-    EXPECT_EQ(std::ranges::count(told, "306 8 free -1"), in_reserve ? 1 : 0);
-    EXPECT_EQ(std::ranges::count(told, "371 8 held 0"), 1);
-    EXPECT_EQ(std::ranges::count(told, "506 3 free -1"), 1);
-    EXPECT_EQ(std::ranges::count(told, "306 3 repair -1"), 1);
+    const std::vector<std::string> got = host_story(t);
+    EXPECT_EQ(std::ranges::count(got, "306 8 free -1"), in_reserve ? 1 : 0);
+    EXPECT_EQ(std::ranges::count(got, "371 8 held 0"), 1);
+    EXPECT_EQ(std::ranges::count(got, "506 3 free -1"), 1);
+    EXPECT_EQ(std::ranges::count(got, "306 3 repair -1"), 1);
   }
 }
 
-// Somebody of its own priority waits for the host: the run leaves it to them.
+// A job of its own priority waits for the host: the run leaves it to that job.
 TEST(TrainProcessShrink, a_run_does_not_grow_ahead_of_waiting_jobs) {
   for (const int priority : {0, -1}) {
     design::Design d = tight_design(6);
@@ -261,8 +261,8 @@ failure::FaultCause lost_with_disk() {
   return {.name = "dies", .scope = kTakesHost, .keeps_disk = true};
 }
 
-// It loses a host at 295 and steps with seven from 364 on. At 400 it is put back, for no fault of a
-// host: at 465 it asks for all eight, which are there when the host is mended at 506. Started at
+// It loses a host at 295 and steps with seven from 364 on. At 400 it is put back, without a host
+// fault: at 465 it asks for all eight, which are there when the host is repaired at 506. Started at
 // 551, it has its copy at 564.
 TEST(TrainProcessShrink, a_requeued_run_asks_for_all_its_hosts) {
   TimedTrain t(seconds(600), shrinking_design());
@@ -272,7 +272,8 @@ TEST(TrainProcessShrink, a_requeued_run_asks_for_all_its_hosts) {
     w.fleet(world::kFirstFleet).queue().put_back(t.running(), cluster::StopCause::failed);
   });
   t.run();
-  // Of 250 s of steps 236 are work, of which 200 are kept; of the 36 s with seven nothing is.
+  // 236 of the 250 s of steps are work, of which 200 are kept; nothing of the 36 s with seven hosts
+  // is kept.
   expect_seconds(t.outcome(), {{Cause::start, 45 * 3},
                                {Cause::productive, 200 + 36},
                                {Cause::save, 14},

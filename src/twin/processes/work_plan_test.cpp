@@ -215,7 +215,7 @@ TEST(WorkPlan, slices_are_asked_for_by_weight) {
   EXPECT_FALSE(w.slices().feasible());
 }
 
-// Fifty tasks of 8 GB on hosts of 16 cores: with 64 GB eight at once, else one a core.
+// Fifty tasks of 8 GB on hosts of 16 cores: with 64 GB eight at once, otherwise one per core.
 TEST(WorkPlan, unknown_memory_does_not_limit_tasks) {
   design::Design d = world::sample_design();
   d.workloads.front().task = design::Batch{.core_hours = 100, .tasks = 50, .memory = gigabytes(8)};

@@ -1,4 +1,4 @@
-// For tests: a run of one hour whose outcomes are the test's, told as figures.
+// For tests: a run of one hour with outcomes set by the test, shown as figures.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -83,10 +83,10 @@ inline void expect_list(const HandMadeRun& t, figures::Layer layer, const std::s
   SCOPED_TRACE(name);
   const figures::Section* s = t.section(layer, name);
   ASSERT_NE(s, nullptr);
-  std::vector<std::string> told, ids;
-  for (const figures::Figure& f : s->figures) told.push_back(f.id());
+  std::vector<std::string> got, ids;
+  for (const figures::Figure& f : s->figures) got.push_back(f.id());
   for (const auto& [id, value] : wanted) ids.push_back(id);
-  EXPECT_EQ(told, ids);
+  EXPECT_EQ(got, ids);
   for (const auto& [id, value] : wanted) {
     EXPECT_NEAR(t.value(layer, name, id), value, 1e-9 * std::max(1.0, std::fabs(value))) << id;
   }

@@ -25,8 +25,8 @@ void OverReplications::add(figures::Section& section, figures::FigureId id, cons
 void OverReplications::add_with(const Estimate& model, figures::Section& section,
                                 figures::FigureId id, const Of& of, std::string formula) const {
   add(section, id, of, std::move(formula));
-  Estimate& estimate = section.figures.back().estimate;
-  estimate = estimate * model;
+  Estimate& last = section.figures.back().estimate;
+  last = last * model;
 }
 
 }  // namespace orrery::run

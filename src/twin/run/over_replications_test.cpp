@@ -1,4 +1,4 @@
-// The mean over replications, and the interval that eight in ten of them lie in.
+// The mean over replications, and the interval that contains eight in ten of them.
 #include "twin/run/over_replications.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(OverReplications, an_estimate_is_the_mean_with_its_middle_eighty_percent) {
   EXPECT_DOUBLE_EQ(e.value, 3);
   EXPECT_DOUBLE_EQ(e.low, 1.2);
   EXPECT_DOUBLE_EQ(e.high, 5.2);
-  // A mean beyond them is inside all the same.
+  // The interval always includes the mean.
   std::vector<Replication> skewed(21);
   skewed.back().events = 210;
   const Estimate s = OverReplications(skewed).estimate(events);

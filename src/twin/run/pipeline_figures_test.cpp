@@ -1,4 +1,5 @@
-// What a run says of a pipeline: its stages, and how old events are when a model knows them.
+// What a run reports on a pipeline: its stages, and the age of events when a model has learned
+// them.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ namespace {
 
 using figures::Layer;
 
-// Of a pipeline, stage by stage.
+// A pipeline, stage by stage.
 TEST(PipelineFigures, every_stage_of_a_pipeline_has_its_times) {
   design::Design d = world::sample_design();
   d.pipeline.every = hours(2);
@@ -69,7 +70,7 @@ TEST(PipelineFigures, every_stage_of_a_pipeline_has_its_times) {
   expect_list(t, Layer::cluster, "pipeline", {{"cycles", 7}, {"models_served", 0}});
   expect_list(t, Layer::cluster, name, {{"stage_runs", 0}, {"bytes_moved", 15e12}});
   EXPECT_TRUE(std::ranges::any_of(t.run.notes, [](const std::string& n) {
-    return n.starts_with("pipeline: no model of it serves within the time that was simulated");
+    return n.starts_with("pipeline: none of its models serves within the simulated time");
   }));
 }
 
@@ -105,8 +106,8 @@ constexpr const char* kWhole =
     " { stage: serve, workload: chat },"
     " { stage: archive, from: hot, to: cold, size: 3 TB, keep: 30 d, after: [ingest] }] }\n";
 
-// Events of a stream: from the beginning of a run to the end of the next.
-TEST(PipelineFigures, a_repeating_run_tells_the_age_of_events) {
+// Events of a stream: from the start of a run to the end of the next.
+TEST(PipelineFigures, a_repeating_run_reports_the_age_of_events) {
   design::Design d = with("");
   auto& train = std::get<design::Train>(d.workloads[1].task);
   train.repeat = design::Recurrence{.every = hours(6), .window = {}};
@@ -130,7 +131,7 @@ TEST(PipelineFigures, a_run_judges_a_goal_on_freshness) {
   ASSERT_EQ(run.goals.size(), 1U);
   EXPECT_TRUE(run.goals[0].met);
   EXPECT_NEAR(run.goals[0].actual.value, s_of(sim.done[0].pipeline.age_ns), 1);
-  // Nothing is said of a model that never serves.
+  // There are no figures for a model that never serves.
   const Simulated brief_run(d, {.horizon = hours(1), .replications = 1});
   EXPECT_TRUE(brief_run.simulation.run_of(brief_run.done).goals.empty());
 }

@@ -1,4 +1,4 @@
-// What racks and power units draw, and which pass their limit.
+// What racks and power units draw, and which exceed their limit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,8 @@ void expect_sums(const Simulated& s, const std::string& name) {
   }
 }
 
-// Windows of requests take long without optimisation: the templates with services run in full.
+// Windows of requests take long without optimisation: templates with services run only in the full
+// suite.
 TEST(RackFigures, racks_together_draw_what_their_site_draws) {
   std::vector<const char*> names = {"recommender"};
   if (std::getenv("ORRERY_FULL") != nullptr)
@@ -78,7 +79,7 @@ TEST(RackFigures, racks_together_draw_what_their_site_draws_under_faults) {
   expect_sums(Simulated(d, {.horizon = days(30)}), "faults");
 }
 
-// Four nodes of 10.2 kW to a rack of 30 kW: steps of the run are at 8.4 kW a node.
+// Four nodes of 10.2 kW in a rack of 30 kW: steps of the run draw 8.4 kW per node.
 TEST(RackFigures, a_rack_above_its_limit_is_named) {
   const auto limits = [](std::optional<Watts> rack) {
     design::Design d = world::sample_design();
@@ -97,7 +98,7 @@ TEST(RackFigures, a_rack_above_its_limit_is_named) {
   };
   EXPECT_EQ(limits(kilowatts(60)), "");
   const std::string said = limits(kilowatts(30));
-  EXPECT_NE(said.find("racks pass 30 kW at their highest: 0 (33"), std::string::npos) << said;
+  EXPECT_NE(said.find("racks exceed 30 kW at their highest: 0 (33"), std::string::npos) << said;
 }
 
 TEST(RackFigures, rack_power_is_the_mean_and_the_highest_of_its_hosts) {
@@ -129,7 +130,7 @@ TEST(RackFigures, rack_power_is_the_mean_and_the_highest_of_its_hosts) {
   EXPECT_NEAR(value("pdu_mean"), 9500, 1e-6);
   EXPECT_NEAR(value("pdu_highest"), 15000, 1e-6);
   EXPECT_NEAR(value("rack_limit"), 9000, 1e-6);
-  EXPECT_TRUE(m.section(Layer::facility, racks)->limit.starts_with("1 of 3 racks pass 9 kW"))
+  EXPECT_TRUE(m.section(Layer::facility, racks)->limit.starts_with("1 of 3 racks exceed 9 kW"))
       << m.section(Layer::facility, racks)->limit;
   part.pdu_rating = kilowatts(18.75);
   m.tell_all();
@@ -138,7 +139,7 @@ TEST(RackFigures, rack_power_is_the_mean_and_the_highest_of_its_hosts) {
       << "just carried";
   part.pdu_rating = kilowatts(18.7);
   m.tell_all();
-  EXPECT_NE(m.section(Layer::facility, racks)->limit.find("; 1 of 2 power units pass"),
+  EXPECT_NE(m.section(Layer::facility, racks)->limit.find("; 1 of 2 power units exceed"),
             std::string::npos);
 }
 
@@ -155,7 +156,7 @@ TEST(RackFigures, the_worst_racks_above_their_limit_come_first) {
   t.tell_all();
   const figures::Section* s = t.section(Layer::facility, "racks of " + part.fleet->fleet->name);
   ASSERT_NE(s, nullptr);
-  EXPECT_THAT(s->limit, testing::StartsWith("7 of 8 racks pass 9 kW"));
+  EXPECT_THAT(s->limit, testing::StartsWith("7 of 8 racks exceed 9 kW"));
   EXPECT_THAT(s->limit,
               testing::HasSubstr("7 (17 kW), 6 (16 kW), 5 (15 kW), 4 (14 kW), 3 (13 kW)"));
   part.host_power.peak = Watts(0);
@@ -164,7 +165,7 @@ TEST(RackFigures, the_worst_racks_above_their_limit_come_first) {
   EXPECT_TRUE(t.run.racks.empty());
 }
 
-// Two racks of 10 kW on a unit of 20 kW, which carries 80 % of that for long.
+// Two racks of 10 kW on a unit of 20 kW, which carries 80 % of that continuously.
 TEST(RackFigures, a_power_unit_may_pass_its_limit_while_its_racks_do_not) {
   HandMadeRun t;
   world::FleetPart& part = t.scenario.fleets[world::kFirstFleet];
@@ -178,7 +179,7 @@ TEST(RackFigures, a_power_unit_may_pass_its_limit_while_its_racks_do_not) {
   const std::string name = "racks of " + part.fleet->fleet->name;
   const figures::Section* s = t.section(figures::Layer::facility, name);
   ASSERT_NE(s, nullptr);
-  EXPECT_THAT(s->limit, testing::StartsWith("1 of 1 power units pass 16 kW"));
+  EXPECT_THAT(s->limit, testing::StartsWith("1 of 1 power units exceed 16 kW"));
   EXPECT_THAT(s->limit, testing::HasSubstr("0 (20 kW)"));
   part.pdu_rating = kilowatts(25);
   t.tell_all();

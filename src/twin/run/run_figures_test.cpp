@@ -1,4 +1,4 @@
-// What the outcomes of replications come to: training runs, fleets, faults, goals, the diagnosis.
+// Figures from the outcomes of replications: training runs, fleets, faults, goals, the diagnosis.
 #include "twin/run/run_figures.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(RunFigures, figures_of_a_training_run_by_hand) {
   EXPECT_DOUBLE_EQ(m.value(Layer::training, label, "useful_rate"), 2500);
   EXPECT_DOUBLE_EQ(m.value(Layer::training, label, "host_draw"), 8000);
   EXPECT_DOUBLE_EQ(m.value(Layer::training, label, "runs_finished"), 0);
-  // At that pace: all units, of which 5 million came in the hour.
+  // At that pace: all units, of which 5 million were done in the hour.
   EXPECT_NEAR(m.value(Layer::training, label, "run_time"), m.scenario.trains[0].units / 5e6 * 3600,
               1e-3);
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "goodput"), 0.75);
@@ -70,7 +70,7 @@ TEST(RunFigures, figures_of_a_training_run_by_hand) {
   EXPECT_DOUBLE_EQ(m.value(Layer::storage, label + " checkpoint", "restores"), 5);
   EXPECT_DOUBLE_EQ(m.value(Layer::storage, label + " checkpoint", "stall"),
                    m.scenario.trains[0].checkpoint->stall.total.base());
-  // Productive first, then the losses, the largest first; of equals the earlier cause.
+  // Productive first, then the losses, largest first; if equal, the earlier cause.
   ASSERT_EQ(m.run.waterfalls.size(), 1u);
   std::vector<Cause> causes;
   for (const WaterfallStep& w : m.run.waterfalls[0].steps) causes.push_back(w.cause);
@@ -103,7 +103,7 @@ TEST(RunFigures, figures_of_a_run_that_ended_and_one_that_never_began) {
   m.done[1].jobs[0].runs_finished = 0;
   m.done[1].jobs[0].never_fits = true;
   m.tell_all();
-  EXPECT_TRUE(m.run.infeasible.empty()) << "the first says so or nobody";
+  EXPECT_TRUE(m.run.infeasible.empty()) << "only the first replication can say so";
   m.done[0].jobs[0].never_fits = true;
   m.tell_all();
   ASSERT_EQ(m.run.infeasible.size(), 1u);
@@ -155,8 +155,8 @@ TEST(RunFigures, below_80_percent_busy_the_largest_loss_is_named) {
   t[at(Cause::idle)] = 20;
   m.tell_all();
   EXPECT_TRUE(m.run.diagnosis.starts_with(
-      "Accelerators are productive 50 % of the time. Most of the rest, 30 %, is starting: layer "
-      "cluster; "))
+      "Accelerators are productive 50 % of the time. The largest loss, 30 % of the time, is "
+      "'starting' (layer cluster): "))
       << m.run.diagnosis;
   t[at(Cause::idle)] = 70;
   m.done[0].jobs[0].never_fits = true;
@@ -225,12 +225,12 @@ TEST(RunFigures, a_run_judges_the_goals_it_measures) {
 TEST(RunFigures, notes_list_what_is_not_simulated) {
   HandMadeRun t;
   t.tell_all();
-  EXPECT_TRUE(has_note(t.run, "storage stands in closed form"));
-  EXPECT_FALSE(has_note(t.run, "saves and reads were run"));
-  EXPECT_TRUE(has_note(t.run, "carbon is by the grid's mean of a year"));
+  EXPECT_TRUE(has_note(t.run, "storage is not simulated"));
+  EXPECT_FALSE(has_note(t.run, "saves and reads were simulated"));
+  EXPECT_TRUE(has_note(t.run, "carbon uses the grid's yearly mean"));
   EXPECT_FALSE(has_note(t.run, "services are answered"));
   EXPECT_FALSE(has_note(t.run, "jobs of a stream"));
-  EXPECT_FALSE(has_note(t.run, "THE BOOK"));
+  EXPECT_FALSE(has_note(t.run, "THE GPU-SECONDS"));
   EXPECT_FALSE(has_note(t.run, "accelerators that an autoscaler frees"));
   t.scenario.has_storage_run = true;
   design::Serve serve;
@@ -239,18 +239,18 @@ TEST(RunFigures, notes_list_what_is_not_simulated) {
   t.scenario.streams.push_back({.job = {{.label = "jobs", .infeasible = "x"}}});
   t.first().is_sound = false;
   t.tell_all();
-  EXPECT_TRUE(has_note(t.run, "saves and reads were run on the links they share"));
-  EXPECT_FALSE(has_note(t.run, "storage stands in closed form"));
+  EXPECT_TRUE(has_note(t.run, "saves and reads were simulated on the links that they share"));
+  EXPECT_FALSE(has_note(t.run, "storage is not simulated"));
   EXPECT_TRUE(has_note(t.run, "services are answered in windows"));
   EXPECT_TRUE(has_note(t.run, "accelerators that an autoscaler frees"));
   EXPECT_TRUE(has_note(t.run, "jobs of a stream start over"));
-  EXPECT_TRUE(has_note(t.run, "THE BOOK OF GPU-SECONDS DOES NOT BALANCE"));
+  EXPECT_TRUE(has_note(t.run, "THE GPU-SECONDS DO NOT ADD UP"));
   serve.autoscale.reset();
   t.scenario.trains.clear();
   t.first().jobs.clear();
   t.tell_all();
   EXPECT_FALSE(has_note(t.run, "accelerators that an autoscaler frees"));
-  EXPECT_FALSE(has_note(t.run, "saves and reads were run"));
+  EXPECT_FALSE(has_note(t.run, "saves and reads were simulated"));
   EXPECT_TRUE(Replication{}.is_sound);
 }
 
@@ -386,7 +386,7 @@ TEST(RunFigures, every_figure_of_a_fleet) {
             std::to_string(part.hosts) + " hosts, " + std::to_string(part.spares) + " in reserve");
 }
 
-// A run has what its first replication wrote down, and the events of all.
+// A run has the log of its first replication, and the events of all.
 TEST(RunFigures, series_and_log_are_of_the_first_replication) {
   design::Design d = world::sample_design();
   d.fleet.front().failures.node_mtbf = days(2);

@@ -1,5 +1,5 @@
-// Runs of whole designs: beside the closed form where it is exact, what is conserved on any design,
-// and that the same seed gives the same run.
+// Runs of whole designs: compared with the closed form where it is exact, what is conserved in any
+// design, and that the same seed gives the same run.
 #include "twin/run/simulation.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using cluster::kShares;
 
 namespace {
 
-// Every fault alike: processes die, a health check sees it.
+// All faults alike: processes die, and a health check detects it.
 machine::Models plain_faults() {
   machine::Models models = machine::known();
   models.fault_causes = {{.name = "fault", .share = 1, .scope = failure::FaultScope::process}};
@@ -38,7 +38,7 @@ TEST(Simulation, effective_time_matches_the_exact_closed_form) {
     t.checkpoint = design::Checkpoint{
         .every = minutes(30), .mode = design::CheckpointMode::sync, .to = {"hot"}};
     d.fleet.front().failures.node_mtbf = days(mtbf_days);
-    // So often counted that replications do not draw rates of their own.
+    // Counted so often that replications do not draw different rates.
     d.fleet.front().failures.observed = 1'000'000;
     const machine::Models models = plain_faults();
     const Simulated s(d, {.horizon = days(2000), .replications = 4}, models);
@@ -55,7 +55,7 @@ TEST(Simulation, effective_time_matches_the_exact_closed_form) {
   }
 }
 
-// A design with what a run depends on drawn at random.
+// A design with random values for everything that a run depends on.
 design::Design any_design(RandomStream& random) {
   design::Design d = world::sample_design();
   design::Fleet& fleet = d.fleet.front();
@@ -118,7 +118,7 @@ TEST(SimulationProperty, gpu_seconds_energy_and_faults_balance) {
     EXPECT_EQ(std::accumulate(job.time_ns.begin(), job.time_ns.end(), std::int64_t{0}),
               job.span_ns);
     for (const std::int64_t t : job.time_ns) EXPECT_GE(t, 0) << i;
-    // A fault on a host of the job's is an outage of the job's, and nothing else is.
+    // A fault on a host of the job is an outage of the job, and nothing else is.
     std::uint64_t outages_begun = 0;
     for (const world::RunEvent& e : r.log) {
       outages_begun += e.kind == sim::TraceKind::begin && e.name == word_of(Cause::detect);
@@ -134,7 +134,7 @@ TEST(Simulation, no_host_is_held_twice_and_gangs_are_whole) {
   d.fleet.front().failures.node_mtbf = days(3);
   const Simulated s(d, {.horizon = days(10)});
   const jobs::TrainJob& job = s.simulation.scenario().trains.front();
-  // The job's accelerators are whole or not at all under these causes: it never steps on fewer.
+  // Under these causes the job has all of its accelerators or none: it never steps on fewer.
   const ByCause<GpuTime>& time = s.done.front().gpu_time;
   const processes::JobOutcome& o = s.done.front().jobs.front();
   for (const Cause c : {Cause::productive, Cause::save, Cause::lost, Cause::start}) {
@@ -143,8 +143,8 @@ TEST(Simulation, no_host_is_held_twice_and_gangs_are_whole) {
 }
 
 // 70 billion parameters of 14 bytes are a TB: at 1 GB/s a copy is safe a quarter of an hour after
-// it was made. A few faults take a node's own copies along; where its peers have them too, half an
-// interval is lost all the same.
+// it was made. A few faults destroy a node's own copies; even if its peers have them too, half an
+// interval is lost.
 TEST(Simulation, copies_on_peers_survive_a_lost_node) {
   const auto lost_a_fault = [](int replicas) {
     design::Design d = world::sample_design();
@@ -204,7 +204,7 @@ TEST(Simulation, fields_of_the_design_change_the_run) {
   });
   below([](design::Design& d) { world::train_of(d).checkpoint.reset(); });
   below([](design::Design& d) {
-    d.fleet.front().count = 120;  // no host is left to stand in
+    d.fleet.front().count = 120;  // no host is left as a replacement
     d.fleet.front().failures.repair = days(1);
   });
 }
@@ -216,9 +216,9 @@ TEST(Simulation, the_recovery_policy_replaces_lemons_by_spares) {
   d.fleet.front().failures = {.node_mtbf = days(100), .lemon_share = 0.05, .lemon_factor = 30};
   const Simulated s(d, {.horizon = days(120)});
   EXPECT_GE(s.done.front().lemons_found, 3U);
-  EXPECT_LE(s.done.front().lemons_found, 12U);  // six or so are lemons; few others are blamed
+  EXPECT_LE(s.done.front().lemons_found, 12U);  // about six are lemons; few others are blamed
   EXPECT_EQ(s.done.front().jobs.front().holds, 0U);
-  // A spare that was called is in service: nothing stands in reserve to the end.
+  // A spare that was put to use stays in service: nothing is in reserve until the end.
   EXPECT_LT(static_cast<double>(s.done.front().gpu_time[at(Cause::reserve)]),
             64.0 * 1e9 * days(100).base());
 }
@@ -272,8 +272,8 @@ TEST(SimulationPower, an_overloaded_feed_is_flagged_with_caps_that_cure_it) {
   EXPECT_NE(site.limit.find("power_cap: "), std::string::npos) << site.limit;
 }
 
-// Replications of one run agree to a thousandth on what all of them take for granted; the run was
-// said to be known as well as that.
+// Replications of one run agree to a thousandth on what all of them assume; the run must not claim
+// to be known that well.
 TEST(Simulation, intervals_include_the_error_of_shared_assumptions) {
   const Simulated s(world::sample_design(), {.horizon = days(2), .replications = 2});
   const run::Run run = s.simulation.run_of(s.done);
@@ -293,7 +293,7 @@ TEST(Simulation, intervals_include_the_error_of_shared_assumptions) {
   const auto [early, late] = widths(*training, "run_time");
   EXPECT_LE(early, 1 / (1 + step) + 1e-9);
   EXPECT_GE(late, 1 + step - 1e-9);
-  // The site's draw, 11 % either way, and its PUE; the grid's 15 % beside them.
+  // The site's draw, 11 % either way, and its PUE; the grid's 15 % on top.
   const figures::Section& site = site_section(run);
   const auto [pue_low, pue_high] = widths(site, "pue");
   const double draw = std::exp(std::hypot(std::log(1.11), std::log(pue_high)));
@@ -338,7 +338,7 @@ design::Design cores_design() {
   return d;
 }
 
-// Cores are no part of the GPU-seconds.
+// Cores are not part of the GPU-seconds.
 TEST(Simulation, gpu_seconds_exclude_fleets_of_cores) {
   const Simulated s(cores_design(), {.horizon = hours(1)});
   const Replication& r = s.done.front();

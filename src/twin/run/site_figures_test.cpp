@@ -1,4 +1,4 @@
-// What a run says of a site: draw, hours, carbon, outages, the feed.
+// What a run reports on a site: draw, hours, carbon, outages, the feed.
 #include "twin/run/site_figures.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using figures::Layer;
 
 using figures::Figure;
 
-// 400 g/kWh and a PUE of 1.2, but from nine to five 100 and 1.5.
+// 400 g/kWh and a PUE of 1.2, except from nine to five: 100 and 1.5.
 catalog::SiteHours sunny_day() {
   catalog::SiteHours day;
   for (int h = 0; h < 24; ++h) {
@@ -77,7 +77,7 @@ TEST(SiteFigures, carbon_of_an_idle_site_is_the_mean_over_hours) {
   const Watts all = idle + machine::load_of(s.machine, world::kFirstSite).constant;
   ASSERT_EQ(s.done[0].sites[world::kFirstSite].it_by_hour.size(), 55U);
   EXPECT_NEAR(s.done[0].sites[world::kFirstSite].it_by_hour[54] / (idle * hours(0.5)), 1, 1e-9);
-  // Two whole days, and the six and a half hours of a third before the sun rises.
+  // Two whole days, and six and a half hours of the third, before sunrise.
   const double hours_of_night = 2 * 16 + 6.5, hours_of_day = 2 * 8;
   const double grams_per_w =
       (hours_of_night * 400 * 1.2 + hours_of_day * 100 * 1.5) / 1000;  // kWh of a watt in an hour
@@ -105,8 +105,8 @@ TEST(SiteFigures, hours_add_up_to_energy_and_carbon) {
   EXPECT_NEAR(grams / figure(run, figures::Layer::facility, "carbon"), 1, 1e-9);
 }
 
-// What is held draws as much, only at other hours; nobody is held beyond the limit, and the wait
-// of the jobs holds the time that they were held.
+// Held work draws as much, only at other hours; no job is held beyond the limit, and the wait of
+// jobs includes the time that they were held.
 TEST(SiteFigures, held_work_moves_to_clean_hours) {
   const Simulated at_once(sunny_design({jobs_that_wait(Seconds(0))}), {.horizon = days(30)});
   const Simulated s(sunny_design({jobs_that_wait(hours(12))}), {.horizon = days(30)});
@@ -139,7 +139,7 @@ TEST(SiteFigures, held_work_moves_to_clean_hours) {
             figure(before, figures::Layer::facility, "carbon_match") - 0.005);
 }
 
-// A batch that comes at midnight is held until nine, as the closed form has it.
+// A batch that arrives at midnight is held until nine, as in the closed form.
 TEST(SiteFigures, a_batch_waits_for_clean_hours) {
   design::Batch b{.accelerator_hours = 64, .tasks = 64};
   b.repeat = design::Recurrence{.every = days(1)};
@@ -183,7 +183,7 @@ struct ToldHours {
       if (s.layer == Layer::facility && s.name == "main") section = &s;
     }
   }
-  // Grams a joule of IT.
+  // Grams per joule of IT.
   double grams(int hour) const {
     const double carbon[] = {100, 400, 250};
     const double pue[] = {1.2, 1.5, 1.3};
@@ -245,13 +245,13 @@ TEST(SiteFigures, series_of_grid_hours_are_means_of_bins) {
   };
   EXPECT_NEAR(rows[0][1] / (grams_in(0, 0.75) / 0.75), 1, 1e-9);
   EXPECT_NEAR(rows[1][1] / ((grams_in(0, 0.25) + grams_in(1, 0.5)) / 0.75), 1, 1e-9);
-  // Half of the third hour is all that there is of it: a quarter of an hour has a half.
+  // Only half of the third hour is simulated: its quarter of an hour has half.
   EXPECT_NEAR(rows[2][1] / ((grams_in(1, 0.5) + grams_in(2, 0.5)) / 0.75), 1, 1e-9);
   EXPECT_NEAR(rows[3][1] / (grams_in(2, 0.5) / 0.25), 1, 1e-9);
 }
 
-// Outages, batteries and cooling: each is told where the design lets it happen.
-TEST(SiteFigures, outages_and_cooling_faults_are_told_if_they_can_happen) {
+// Outages, batteries and cooling are reported if the design lets them happen.
+TEST(SiteFigures, outages_and_cooling_faults_are_reported_if_they_can_happen) {
   const auto story_of = [](const std::function<void(design::Site&)>& change) {
     design::Design d = world::sample_design();
     change(d.sites.front());
@@ -284,7 +284,7 @@ TEST(SiteFigures, outages_and_cooling_faults_are_told_if_they_can_happen) {
   EXPECT_TRUE(std::isnan(value(*none, "throttled")));
 }
 
-// The feed has what the fleet's hosts may draw beside what draws always.
+// The feed must carry what the fleet's hosts may draw, plus the constant draw.
 TEST(SiteFigures, an_overloaded_feed_names_the_cap_that_cures_it) {
   HandMadeRun t;
   t.first().sites[world::kFirstSite].it_energy = Watts(0.9e6) * hours(1);
@@ -312,12 +312,12 @@ TEST(SiteFigures, an_overloaded_feed_names_the_cap_that_cures_it) {
   const std::string wanted =
       "the feed: " + brief(highest) + " at peak against " + brief(limit) +
       "; power_cap: " + brief(part.host_power.accelerators / 8 * cap, 3) + " on " + fleet +
-      " keeps it, at " +
+      " keeps it below, at " +
       show(facility::capped_speed(cap, facility::Boundness::compute), figures::Unit::ratio) +
       " of the speed";
   EXPECT_TRUE(limit_with(limit).starts_with(wanted)) << limit_with(limit) << "\n" << wanted;
   EXPECT_NE(limit_with(highest * 0.2)
-                .find("; no cap that accelerators work under keeps " + fleet + " within it"),
+                .find("; no cap at which accelerators still work keeps " + fleet + " below it"),
             std::string::npos);
 }
 

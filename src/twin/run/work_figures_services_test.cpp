@@ -1,4 +1,4 @@
-// What a run says of its services: latencies, replicas, tasks, users answered elsewhere.
+// What a run reports on its services: latencies, replicas, tasks, users answered elsewhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ processes::LoadWindow level_at(double rate, double ttft, double good, double tas
   return w;
 }
 
-// Six a second until noon and two after it, on four replicas.
+// Six per second until noon and two after it, on four replicas.
 processes::ServicePlan zone_of(const design::Serve& serve) {
   processes::ServicePlan p;
   p.job.serve = &serve;
@@ -77,21 +77,22 @@ TEST(WorkFiguresServices, a_service_has_a_summary) {
     return t.section(Layer::serving, "chat")->summary;
   };
   const std::string cached = ", 40 % of their prompts in the prefix cache";
-  EXPECT_EQ(summary(), "4 replicas of 2 accelerators, 2 to 6 requests a second" + cached);
+  EXPECT_EQ(summary(), "4 replicas of 2 accelerators, 2 to 6 requests per second" + cached);
   p.slots = 1;
   p.prefill = 2;
   EXPECT_EQ(summary(),
-            "4 replicas of 1 accelerator, 2 for prefill, 2 to 6 requests a second" + cached);
+            "4 replicas of 1 accelerator, 2 for prefill, 2 to 6 requests per second" + cached);
   p.prefill = 0;
   p.beside = 3;
-  EXPECT_EQ(summary(), "4 replicas on slices, 3 an accelerator, 2 to 6 requests a second" + cached);
+  EXPECT_EQ(summary(),
+            "4 replicas on slices, 3 per accelerator, 2 to 6 requests per second" + cached);
   p.beside = 1;
   p.replicas = 1;
   serve.arrivals.turns = 2;
-  EXPECT_EQ(summary(), "1 replica of 1 accelerator, 2 to 6 requests a second");
+  EXPECT_EQ(summary(), "1 replica of 1 accelerator, 2 to 6 requests per second");
   serve.arrivals.turns = 1;
   p.windows.levels.back().found = 0;
-  EXPECT_EQ(summary(), "1 replica of 1 accelerator, 2 to 6 requests a second");
+  EXPECT_EQ(summary(), "1 replica of 1 accelerator, 2 to 6 requests per second");
   const auto formula = [&](const char* id) {
     return t.figure(Layer::serving, "chat", id)->formula;
   };
@@ -126,7 +127,7 @@ TEST(WorkFiguresServices, agent_tasks_have_times_and_a_share_in_time) {
   EXPECT_NEAR(value("tasks_in_time"), 0.4, 1e-9);
 }
 
-// A quarter of the answers is made anew in 20 s.
+// A quarter of the answers is generated again in 20 s.
 TEST(WorkFiguresServices, regenerated_answers_take_longer) {
   HandMadeRun t;
   design::Serve small;
@@ -152,11 +153,11 @@ TEST(WorkFiguresServices, regenerated_answers_take_longer) {
   EXPECT_NEAR(f->estimate.value, mean, 1e-9);
   EXPECT_NEAR(f->estimate.low, mean * 0.1, 1e-9);
   EXPECT_NEAR(f->estimate.high, mean * 3, 1e-9);
-  EXPECT_EQ(f->formula, "25 % of them are made anew by 'large'");
+  EXPECT_EQ(f->formula, "25 % of the answers are generated again by 'large'");
   EXPECT_EQ(t.figure(Layer::serving, "large", "answer_time"), nullptr);
 }
 
-// Two zones take its users, three of whom go to the first for one to the second.
+// Two zones take its users: three go to the first for each one to the second.
 processes::ServicePlan zone_with_others(const design::Serve& serve) {
   processes::ServicePlan p = zone_of(serve);
   processes::ZoneFailover f{.region = {.ways = {{.to = 1, .round_trip = 0.05}}, .after = 45},
@@ -194,15 +195,16 @@ TEST(WorkFiguresServices, users_answered_by_another_zone) {
   EXPECT_NEAR(value("failover_hosts_ttft_p99"), 8, 1e-9);
   EXPECT_NEAR(value("failover_in_time"), (3 * 0.8 + 1 * 0.4) / 4, 1e-9);
   EXPECT_NEAR(t.figure(Layer::serving, "chat", "failover_ttft_p99")->estimate.low, 6 * 0.7, 1e-9);
-  EXPECT_EQ(t.figure(Layer::serving, "chat", "failover_ttft_p99")->formula,
-            "at the busiest hour; 7 requests begin anew at once, after 45 s, and 0.5 a second find "
-            "no room");
+  EXPECT_EQ(
+      t.figure(Layer::serving, "chat", "failover_ttft_p99")->formula,
+      "in the busiest hour; 7 requests start over at once, after 45 s, and 0.5 per second find "
+      "no room");
   EXPECT_NEAR(value("failed_over"), 100 + 40 + 100, 1e-9);
   EXPECT_NEAR(value("failover_answered"), 240 / (240.0 + 70), 1e-9);
   EXPECT_NEAR(value("unserved_time"), 0.5 / 6 * 100 + 2 / 6.0 * 10, 1e-9);
   EXPECT_EQ(value("sites_given_up"), 3);
   EXPECT_NEAR(value("availability"), 50 / 360.0, 1e-9) << "all of it elsewhere, and none refused";
-  // At 1.75 each with guests they are carried, not within the objective.
+  // At 1.75 each with guests they are carried, but not within the objective.
   EXPECT_NEAR(value("requests_carried"), (550 + 40 + 1200 + 100) / 1960.0, 1e-9);
   t.scenario.services[0].failover->hosts.clear();
   t.tell_all();
@@ -225,7 +227,7 @@ processes::LoadWindow window_at(double rate, double ttft, double good, double fo
   return w;
 }
 
-// Six a second until noon and two after it, on four replicas.
+// Six per second until noon and two after it, on four replicas.
 processes::ServicePlan four_replicas(const design::Serve& serve) {
   processes::ServicePlan p;
   p.job.serve = &serve;
@@ -246,7 +248,7 @@ processes::ServiceOutcome a_bad_day() {
   o.time_ns[{.hour = 0, .standing = 4}] = 100 * kSecondNs;   // 1.5 each, 600 requests
   o.time_ns[{.hour = 0, .standing = 3}] = 50 * kSecondNs;    // 2, too much: 300
   o.time_ns[{.hour = 13, .standing = 4}] = 200 * kSecondNs;  // 0.5: 400
-  o.time_ns[{.hour = 13, .standing = 0}] = 10 * kSecondNs;   // nobody: 20
+  o.time_ns[{.hour = 13, .standing = 0}] = 10 * kSecondNs;   // none running: 20
   o.down_ns = 90 * kSecondNs;
   o.lost_replicas = 5;
   return o;
@@ -357,7 +359,7 @@ TEST(WorkFiguresServices, every_figure_of_a_service) {
   o.lost_replicas = 3;
   t.first().services = {o};
   t.tell_all();
-  // One of four carries 1.8 of 2.3456 a second: that time is none of theirs.
+  // One of four carries 1.8 of 2.3456 per second: that time does not count as carried.
   const double kept = 3000.0 / 3600;
   expect_list(t, Layer::serving, "chat",
               {{"ttft", 24.75},
@@ -400,16 +402,16 @@ TEST(WorkFiguresServices, every_figure_of_an_autoscaled_service) {
                    {"replicas_called", 11}, {"rise_ttft_p99", 490},    {"replicas_lost", 0}};
   expect_list(t, Layer::serving, "chat", wanted);
   EXPECT_EQ(t.figure(Layer::serving, "chat", "replicas_called")->formula,
-            "from 2 to 4, 12.3 requests in flight each; they answer after 1.5 min");
+            "from 2 to 4 replicas, 12.3 requests in flight each; a new one answers after 1.5 min");
   EXPECT_EQ(t.figure(Layer::serving, "chat", "rise_ttft_p99")->formula,
-            "from 2.35 to 4.57 requests a second at once, 3 replicas before");
+            "from 2.35 to 4.57 requests per second at once, 3 replicas before");
   p.windows.rise.reset();
   wanted.erase(wanted.begin() + 7);
   t.tell_all();
   expect_list(t, Layer::serving, "chat", wanted);
 }
 
-// A zone that nobody simulated says nothing of guests, whatever it held before.
+// A zone without simulated windows has no guest figures, whatever it held before.
 TEST(WorkFiguresServices, zones_without_windows_have_no_guest_figures) {
   HandMadeRun t;
   design::Serve serve;
@@ -433,7 +435,7 @@ TEST(WorkFiguresServices, zones_without_windows_have_no_guest_figures) {
   EXPECT_NEAR(t.value(Layer::serving, "chat", "failover_hosts_ttft_p99"), 196, 1e-9);
   EXPECT_EQ(
       t.figure(Layer::serving, "chat", "failover_ttft_p99")->formula,
-      "at the busiest hour; 5 requests begin anew at once, after 45 s, and 0 a second find no "
+      "in the busiest hour; 5 requests start over at once, after 45 s, and 0 per second find no "
       "room");
   EXPECT_EQ(processes::ZoneFailover{}.refused, 0);
   EXPECT_EQ(processes::FailoverHost{}.rate, 0);

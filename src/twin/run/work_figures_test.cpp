@@ -1,4 +1,4 @@
-// What a run says of work that cannot run, of streams of jobs, slices and batches.
+// What a run reports on work that cannot run, streams of jobs, slices and batches.
 #include "twin/run/work_figures.h"
 
 #include <gmock/gmock.h>
@@ -95,7 +95,7 @@ TEST(WorkFigures, jobs_that_never_started_have_no_wait) {
   EXPECT_EQ(of("slices", "slices_used"), 0);
   EXPECT_EQ(of("slices", "slices_stranded"), 0);
   EXPECT_EQ(t.section(Layer::cluster, "slices")->summary,
-            "one slice every 20 s on average, for 3 h; accelerators are cut as jobs come");
+            "one slice every 20 s on average, for 3 h; accelerators are cut as jobs arrive");
   t.scenario.slices[0].job.fixed.push_back({});
   t.scenario.streams[0].trace.resize(2);
   t.first().slices[0].never_fits = true;
@@ -104,9 +104,10 @@ TEST(WorkFigures, jobs_that_never_started_have_no_wait) {
   t.tell_all();
   EXPECT_THAT(t.section(Layer::cluster, "jobs")->summary, testing::HasSubstr("jobs.csv"));
   EXPECT_EQ(t.figure(Layer::cluster, "jobs", "held"), nullptr);
-  EXPECT_TRUE(t.section(Layer::cluster, "slices")->summary.ends_with("as the fleet says"));
-  EXPECT_EQ(t.run.infeasible,
-            (std::vector<std::string>{"slices never starts: it may not have one accelerator"}));
+  EXPECT_TRUE(t.section(Layer::cluster, "slices")->summary.ends_with("as the design says"));
+  EXPECT_EQ(
+      t.run.infeasible,
+      (std::vector<std::string>{"slices never starts: it may not have even one accelerator"}));
 }
 
 TEST(WorkFigures, a_batch_has_a_summary) {
@@ -123,7 +124,7 @@ TEST(WorkFigures, a_batch_has_a_summary) {
   t.first().batches[0].windows_missed = 2;
   t.tell_all();
   EXPECT_EQ(t.section(Layer::cluster, "nightly")->summary,
-            "an array of 5,000 elements of 3 h, bound by its data");
+            "an array of 5,000 elements of 3 h, limited by its data");
   EXPECT_EQ(t.value(Layer::cluster, "nightly", "batches_late"), 2);
   EXPECT_EQ(t.figure(Layer::cluster, "nightly", "batches_late")->note, "4 h");
 }

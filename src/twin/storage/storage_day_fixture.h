@@ -1,5 +1,5 @@
 // For tests: a machine of two sites and four tiers made by hand, and runs on it whose plans are
-// numbers, so that a day of its storage can be worked out on paper.
+// numbers, so that a day of its storage can be computed on paper.
 #pragma once
 
 #include <deque>

@@ -65,17 +65,17 @@ TEST(StorageFigures, every_figure_of_a_run) {
   EXPECT_EQ(s.layer, figures::Layer::storage);
   EXPECT_EQ(s.name, "pretrain on the clock");
   EXPECT_EQ(s.summary, "6 h of saves and reads on the links they share, 1,234 saves");
-  const std::string why = "the storage network is another: the burst does not meet the ring";
+  const std::string why = "the storage network is separate: the burst does not meet the collective";
   expect_figures(s, {{"stall_end", 2, 2, 3, ""},
                      {"peer_copy", 6, 6, 6, ""},
                      {"safe", 10, 10, 14, ""},
-                     {"on_node-nvme_a", 4, 4, 5, "1,200 saves came there"},
-                     {"on_cold", 100, 100, 100, "3 saves came there"},
-                     {"exposed", 8, 8, 12, "safe - stall end"},
+                     {"on_node-nvme_a", 4, 4, 5, "1,200 saves reached it"},
+                     {"on_cold", 100, 100, 100, "3 saves reached it"},
+                     {"exposed", 8, 8, 12, "safe - end of the stall"},
                      {"read_back", 7, 7, 7, ""},
                      {"all_reduce_in_burst", 1.5, 1.5, 1.5, why},
-                     {"starved", 0.25, 0.25, 0.25, "of those that the steps take"},
-                     {"hit_rate", 0.5, 0.5, 0.5, "4,000 reads of one host, warm"}});
+                     {"starved", 0.25, 0.25, 0.25, "of the bytes that the steps use"},
+                     {"hit_rate", 0.5, 0.5, 0.5, "4,000 reads of one host, with a warm cache"}});
   EXPECT_EQ(s.limit, "a save slows an all-reduce 1.5x: " + why);
 }
 
@@ -99,8 +99,8 @@ TEST(StorageFigures, what_did_not_happen_has_no_figure) {
   EXPECT_EQ(reads.figures[0].id(), "starved");
 }
 
-// A hundredth above the mean is still the mean.
-TEST(StorageFigures, spans_within_one_percent_are_told_once) {
+// A value a hundredth above the mean still counts as the mean.
+TEST(StorageFigures, spans_within_one_percent_are_shown_once) {
   StorageRun day = told_day();
   const auto high = [&](double longest) {
     day.jobs[0].saves->longest_stall = Seconds(longest);
@@ -142,7 +142,7 @@ TEST(StorageFigures, every_figure_of_a_tier) {
                                {"write_share", 0.2, 0.2, 0.2, ""},
                                {"most_at_once", 7, 7, 7, ""},
                                {"request_wait", 2, 2, 5, ""}});
-  EXPECT_EQ(sections[1].figures.size(), 3u) << "without requests nobody waits";
+  EXPECT_EQ(sections[1].figures.size(), 3u) << "without requests there is no wait";
 }
 
 TEST(StorageFigures, figures_of_a_day_by_hand) {

@@ -1,5 +1,4 @@
-// Files on few of a tier's servers, seed by seed: how they are cut, and what tiers without a rate
-// have to say.
+// Files on a few of a tier's servers, seed by seed: how they are divided, and tiers without a rate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +44,7 @@ std::set<long> times_of_seeds(const std::vector<PlantTier>& tiers, const Spot& f
   return times;
 }
 
-// A server takes 1 GB/s. Two stripes of 2 GB lie on two servers, or both on one.
+// A server takes 1 GB/s. Two stripes of 2 GB are on two servers, or both on one.
 TEST(StoragePlantStripes, two_stripes_use_one_or_two_servers) {
   const std::vector<PlantTier> tiers{striped_tier(4, 2)};
   const std::set<long> both{200, 400};
@@ -60,8 +59,8 @@ TEST(StoragePlantStripes, one_stripe_uses_one_server_and_all_stripes_use_all) {
   EXPECT_EQ(times_of_seeds({striped_tier(4, 0)}, {.host = 0}, {.tier = 0}), std::set<long>{100});
 }
 
-// From one server to three stripes: three parts of 1.33 GB each leave one server, 4 s in all; and
-// the other way they arrive at one.
+// From one server to three stripes: three parts of 1.33 GB each leave one server, 4 s in all; the
+// other way round they arrive at one.
 TEST(StoragePlantStripes, the_tier_with_more_stripes_decides) {
   const std::vector<PlantTier> tiers{striped_tier(8, 1), striped_tier(8, 3)};
   EXPECT_EQ(times_of_seeds(tiers, {.tier = 0}, {.tier = 1}), std::set<long>{400});

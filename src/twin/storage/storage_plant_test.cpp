@@ -1,4 +1,4 @@
-// Storage on the clock beside what queues, stripes and links come to by hand.
+// Storage in simulated time, compared with queues, stripes and links computed by hand.
 #include "twin/storage/storage_plant.h"
 
 #include <gtest/gtest.h>
@@ -73,15 +73,15 @@ TEST(StoragePlant, requests_of_one_instant_are_served_in_turn) {
   const Transfer both[] = {write_of(0, gigabytes(10), 100), write_of(1, gigabytes(10), 50)};
   plant.start_together(both, got);
   kernel.run();
-  // 150 requests are through after 1.5 s, for both of them; then each has 10 GB/s.
+  // 150 requests are served after 1.5 s, for both of them; then each has 10 GB/s.
   EXPECT_NEAR(got.at[0].second, 2.5, 1e-6);
   EXPECT_NEAR(got.at[1].second, 2.5, 1e-6);
   EXPECT_NEAR(plant.use(0).longest_wait.base(), 1, 1e-9);  // of the second: the first's requests
   EXPECT_NEAR(plant.use(0).waited.base(), 1.5, 1e-9);
 }
 
-// Requests that come as a Poisson process and take an exponential time: the mean time in the queue
-// is rho / (mu - lambda).
+// Poisson arrivals of requests with exponential service times: the mean time in the queue is rho /
+// (mu - lambda).
 TEST(StoragePlant, one_server_waits_as_theory_says) {
   constexpr double kLambda = 500;
   constexpr double kMu = 1000;
@@ -112,8 +112,8 @@ TEST(StoragePlant, one_server_waits_as_theory_says) {
   EXPECT_NEAR(wait / expected, 1, 0.01);
 }
 
-// The fullest of K servers that N files are thrown at: the expected maximum of K Poisson(N/K)
-// counts, as the sum over x of P(maximum > x).
+// N files thrown at random on K servers: the expected maximum of K Poisson(N/K) counts, as the sum
+// over x of P(maximum > x).
 double fullest_server(int files, int servers) {
   const double mean = static_cast<double>(files) / servers;
   double sum = 0;
@@ -153,7 +153,7 @@ TEST(StoragePlant, a_file_of_two_stripes_arrives_once) {
   plant.start(write_of(0, gigabytes(2)), got);
   kernel.run();
   ASSERT_EQ(got.at.size(), 1U);
-  // A gigabyte each on servers of 1 GB/s: a second where they are two, two where they are one.
+  // A gigabyte each on servers of 1 GB/s: a second if they are on two servers, two if on one.
   EXPECT_TRUE(std::abs(got.last() - 1) < 1e-6 || std::abs(got.last() - 2) < 1e-6) << got.last();
 }
 
@@ -179,7 +179,7 @@ TEST(StoragePlant, hosts_are_numbered_across_groups) {
   EXPECT_EQ(shape.all_hosts(), 4);
   shape.hosts[0].many = 3;
   EXPECT_EQ(shape.all_hosts(), 5);
-  // The last host's drives are its own, beside those of all others.
+  // The last host's drives are its own, in addition to those of all others.
   Bench b(shape);
   for (int h = 0; h < 5; ++h) {
     b.start({.host = h}, {.host = h, .tier = 0}, 4, static_cast<std::uint64_t>(h));
@@ -247,7 +247,7 @@ TEST(StoragePlant, the_use_of_a_tier_is_counted) {
   b.start({.host = 0}, {.tier = 1}, 9, 0, 5);
   b.start({.host = 1}, {.tier = 1}, 9, 1, 10);
   b.start({.host = 2}, {.tier = 1}, 9, 2);
-  // 0.5 s of requests, then a second of the second's.
+  // 0.5 s of requests, then a second of its own.
   EXPECT_NEAR(b.end(0), 0.6 + 1, 1e-9);
   EXPECT_NEAR(b.end(1), 1.6 + 1, 1e-9);
   EXPECT_NEAR(b.end(2), 0.1 + 1.8, 1e-9);

@@ -76,7 +76,7 @@ ReadShape ten_reads() {
   return shape;
 }
 
-// One ahead: an object takes 2 s and its use 1 s, so that the steps wait a second for each.
+// One object ahead: it takes 2 s and its use 1 s, so the steps wait a second for each.
 TEST(StorageReads, steps_wait_for_reads_by_hand) {
   const ReadOutcome one = read_by_hand(ten_reads());
   EXPECT_EQ(one.reads, 8);
@@ -90,14 +90,14 @@ TEST(StorageReads, steps_wait_for_reads_by_hand) {
   EXPECT_NEAR(read_by_hand(quick).spent.base(), 7, 1e-9);
 }
 
-// Four ahead share the wires: after the first four, at 8 s, one comes every two seconds.
+// Four ahead share the wires: after the first four, at 8 s, one arrives every two seconds.
 TEST(StorageReads, reading_further_ahead_is_limited_by_the_wires) {
   ReadShape deep = ten_reads();
   deep.depth = 4;
   deep.reads = 40;
   const ReadOutcome out = read_by_hand(deep);
   EXPECT_NEAR(out.spent.base() / 37, 2, 0.2);
-  // A tier that is slow for one request and wide for many hides behind four.
+  // A tier that is slow for one request but fast for many is hidden by reading four ahead.
   sim::Kernel kernel;
   PlantShape shape = two_kinds();
   shape.tiers[1] = {.read = gbytes_per_s(40), .write = gbytes_per_s(40), .client = gbytes_per_s(1)};
@@ -111,7 +111,7 @@ TEST(StorageReads, reading_further_ahead_is_limited_by_the_wires) {
   EXPECT_NEAR(reads.outcome().waited.base(), 0, 1e-9);
 }
 
-// The second epoch finds all of the first on the drives: 8 GB/s in place of the wires' 10.
+// The second epoch finds all of the first on the drives: 8 GB/s instead of the wires' 10.
 TEST(StorageReads, cached_objects_come_from_the_drives) {
   ReadShape cached = ten_reads();
   cached.cache_tier = 0;
@@ -149,17 +149,17 @@ double edge_starved(int first, int hosts, bool joined, double beside_gb = 0) {
 }
 
 TEST(StorageReads, joined_streams_use_the_wires_of_their_host_kind) {
-  // Of the second kind on: 8, then 5 and 5 of 8 GB/s each.
+  // From the second kind of host on: 8, then 5 and 5 of 8 GB/s each.
   EXPECT_NEAR(edge_starved(1, 3, true), 1 - 18 / 24.0, 1e-9);
   EXPECT_NEAR(edge_starved(1, 3, false), 1 - 18 / 24.0, 1e-9);
   EXPECT_NEAR(edge_starved(0, 2, true), 0, 1e-9);
   EXPECT_EQ(edge_starved(0, 0, true), 0);
-  // The first host's loader has half of its wires for 10 s: 3 GB/s are missing of 16.
+  // The first host's loader takes half of its wires for 10 s: 3 GB/s are missing of 16.
   EXPECT_NEAR(edge_starved(0, 2, true, 50), 3 * 10 / (16 * 50.0), 1e-9);
   EXPECT_NEAR(edge_starved(0, 2, false, 50), 3 * 10 / (16 * 50.0), 1e-9);
 }
 
-// A stream from a host's drives is held by them and crosses no wires.
+// A stream from a host's drives is limited by them and uses no wires.
 TEST(StorageReads, a_stream_of_drives_stays_in_its_host) {
   struct Rates final : fabric::FlowObserver {
     double rate = 0;
@@ -213,8 +213,8 @@ TEST(StorageReads, misses_come_from_the_tier_and_hits_from_the_drives) {
   EXPECT_EQ(out.hits, 5);
   EXPECT_NEAR(use.read.base(), 48e9, 1);
   EXPECT_EQ(use.most_at_once, 1);
-  // The first is not counted; two come in 1.6 s and five in 2 s, of which each is asked for as the
-  // one before it is taken.
+  // The first is not counted; two arrive in 1.6 s and five in 2 s, and each is requested as the one
+  // before it is taken.
   EXPECT_NEAR(out.waited.base(), 2 * 0.6 + 5 * 1.0, 1e-9);
   EXPECT_NEAR(out.spent.base(), 2 * 1.6 + 5 * 2.0, 1e-9);
 }

@@ -1,5 +1,5 @@
-// What feeds runs in a day of storage, what collectives meet on shared wires, and what all of it
-// costs the runs; by hand.
+// What feeds runs in a day of storage, what collectives meet on shared wires, and what this costs
+// the runs; by hand.
 #include <gtest/gtest.h>
 
 #include "twin/storage/storage_day_fixture.h"
@@ -36,7 +36,7 @@ TEST(StorageRunReads, steps_starve_by_the_bandwidth_their_wires_lack) {
   EXPECT_FALSE(day.run().jobs[0].saves);
 }
 
-// Each host's stream of 8 GB/s has half of its wires for the 4 s in which a peer's copy comes.
+// Each host's stream of 8 GB/s has half of its wires for the 4 s in which a peer's copy arrives.
 TEST(StorageRunReads, peer_copies_use_the_wires_of_every_host) {
   MadeDay day;
   day.add_run(3);
@@ -82,8 +82,8 @@ TEST(StorageRunReads, a_host_reads_its_part_through_its_drives) {
   // Four epochs: 40 misses, then 28 in each.
   EXPECT_NEAR(load_of(whole, "hot")->use.read.base(), (40 + 3 * 28) * 0.5e9, 1);
   EXPECT_NEAR(load_of(whole, "drives")->use.read.base(), 3 * 12 * 0.5e9, 1);
-  // Four objects and the stream share the wires: the first is there after 50 and 250 ms. At 10 s
-  // the steps have taken 78 and four more are asked for: 68 misses and 14 hits.
+  // Four objects and the stream share the wires: the first arrives after 50 and 250 ms. At 10 s the
+  // steps have taken 78 and four more are requested: 68 misses and 14 hits.
   const StorageRun part = day.run({.span = seconds(10)});
   EXPECT_NEAR(load_of(part, "hot")->use.read.base(), 34e9, 1);
   EXPECT_NEAR(load_of(part, "drives")->use.read.base(), 7e9, 1);
@@ -115,8 +115,8 @@ TEST(StorageRunReads, followed_reads_are_between_one_and_two_thousand) {
   EXPECT_NEAR(day.run().jobs[0].hit_rate, 0.3, 1e-12);
 }
 
-// In a fixed order the least recently used object is always the next: nothing is hit. Shuffled,
-// c + (1 - c) ln(1 - c) = 0.0503 of the reads are.
+// In a fixed order the least recently used object is always the next: no hits. Shuffled, c + (1 -
+// c) ln(1 - c) = 0.0503 of the reads are hits.
 TEST(StorageRunReads, reading_order_follows_the_data_set) {
   MadeDay day;
   jobs::FeedPlan& feed = add_cached(day);
@@ -127,7 +127,7 @@ TEST(StorageRunReads, reading_order_follows_the_data_set) {
   EXPECT_NEAR(day.run().jobs[0].hit_rate, 0.0503, 0.015);
 }
 
-// Streams of 20 GB/s leave a ring 30 of 50 on the same wires; beside a burst of 30 it has 25.
+// Streams of 20 GB/s leave a ring 30 of 50 on the same wires; during a burst of 30 it has 25.
 struct SharedWires {
   SharedWires() {
     day.d->fabric.storage.converged = true;
@@ -145,8 +145,8 @@ struct SharedWires {
   MadeDay day;
 };
 
-// Written from 2.25 s after the burst's beginning for 4 s. The ring is there three tenths into what
-// the plan says that the longest part of a drain takes.
+// The burst writes from 2.25 s after its start for 4 s. The ring runs three tenths into the planned
+// longest part of a drain.
 TEST(StorageRunReads, a_burst_slows_a_ring_on_shared_wires) {
   SharedWires wires;
   const JobStorage early = wires.ring_with({.server = seconds(1), .metadata = seconds(2)});
@@ -180,8 +180,8 @@ TEST(StorageRunReads, a_ring_slows_the_streams_of_every_host) {
   EXPECT_GT(got.starved, 2e-5);
 }
 
-// One host writes 300 GB: when the others are through it has 40 GB/s of a client, or half of its
-// wires beside the ring, which ends with the slowest.
+// One host writes 300 GB: when the others are done it has 40 GB/s as a client, or half of its wires
+// while the ring runs, which ends with the slowest.
 TEST(StorageRunReads, a_ring_ends_with_its_last_message) {
   SharedWires wires;
   wires.day.trains[0].checkpoint->load.busiest_node = gigabytes(300);

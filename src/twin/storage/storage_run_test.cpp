@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kNear = 1e-6;
 
-// Three hosts, of which one has 30 GB and two have 12; 6 files; 5 GB/s of serialising a host.
+// Three hosts, of which one has 30 GB and two have 12; 6 files; each host serialises 5 GB/s.
 void add_unequal(MadeDay& day) {
   day.add_run(3);
   jobs::SavePlan& plan = day.add_saves({"drives", "hot", "cold"}, 12);
@@ -91,8 +91,8 @@ TEST(StorageRun, tier_load_is_a_share_of_the_span) {
   EXPECT_EQ(cold.use.most_at_once, 1);
 }
 
-// 80 GB at 8 GB/s every 5 s of steps: the second is written beside the first from 12 s on, the
-// third waits until 22 s for a buffer.
+// 80 GB at 8 GB/s every 5 s of steps: the second is written in parallel with the first from 12 s
+// on, the third waits until 22 s for a buffer.
 TEST(StorageRun, overlapping_saves_have_a_mean_and_a_longest) {
   MadeDay day;
   day.add_run(1);
@@ -105,7 +105,7 @@ TEST(StorageRun, overlapping_saves_have_a_mean_and_a_longest) {
   ASSERT_TRUE(run.jobs[0].saves);
   const SaveTimes& t = *run.jobs[0].saves;
   EXPECT_EQ(t.saves, 3u);
-  // They begin at 5, 11 and 17 s; steps go on at 6, 12 and 23; safe at 22, 31 and 38.
+  // They begin at 5, 11 and 17 s; steps continue at 6, 12 and 23; safe at 22, 31 and 38.
   EXPECT_NEAR(t.stall.base(), (1 + 1 + 6) / 3.0, kNear);
   EXPECT_NEAR(t.longest_stall.base(), 6, kNear);
   EXPECT_NEAR(t.safe.base(), (17 + 20 + 21) / 3.0, kNear);
@@ -159,7 +159,7 @@ TEST(StorageRun, the_span_shrinks_to_the_transfer_limit) {
       << "three saves at the least";
   day.horizon = days(2);
   day.add_run(5);
-  day.add_saves({"hot"}, 1).interval = seconds(50);  // 0.1 a second more
+  day.add_saves({"hot"}, 1).interval = seconds(50);  // 0.1 more per second
   day.trains[1].checkpoint->stall.total = seconds(3);
   EXPECT_NEAR(span({.span = seconds(500), .transfers_most = 64}), 400, 1e-9);
   EXPECT_NEAR(span({.span = seconds(500), .transfers_most = 1}), 304.5, 1e-9) << "the longer";
@@ -170,7 +170,7 @@ TEST(StorageRun, the_span_shrinks_to_the_transfer_limit) {
   EXPECT_NEAR(span({.span = seconds(70), .transfers_most = 1}), 70, 1e-9) << "no saves";
 }
 
-// Ten places that nobody has count as stops; nothing is moved to them.
+// Ten unknown places count as stops; nothing is moved to them.
 TEST(StorageRun, a_day_is_limited_to_a_quarter_of_a_million_transfers) {
   MadeDay day;
   day.add_run(100);
@@ -197,7 +197,7 @@ TEST(StorageRun, runs_save_in_different_phases) {
   EXPECT_EQ(run.jobs[0].saves->saves, 4u) << "the first begins after a whole interval";
 }
 
-// Each host has drives of its own, also where runs save at one time.
+// Each host has its own drives, also if runs save at the same time.
 TEST(StorageRun, runs_have_hosts_of_their_own) {
   MadeDay day;
   for (int j = 0; j < 3; ++j) {
@@ -212,7 +212,7 @@ TEST(StorageRun, runs_have_hosts_of_their_own) {
   EXPECT_FALSE(run.jobs[1].saves);
   EXPECT_EQ(run.jobs[1].label, "run 1");
   EXPECT_NEAR(run.jobs[2].saves->stall.base(), 102, kNear);
-  // Six hosts' drives; of the infeasible run's none.
+  // The drives of six hosts; none of the infeasible run's.
   EXPECT_NEAR(run.tiers[0].write_share, run.tiers[0].use.written.base() / (10e9 * 6 * 600), 1e-12);
 }
 
@@ -267,7 +267,7 @@ TEST(StorageRun, tapes_are_fetched_before_they_are_read) {
   EXPECT_NEAR(t.restore.base(), 90 + 0.9, kNear);
 }
 
-// The third save of 304.5 s waits; two share the tier, and the first is through at twice its time
+// The third save of 304.5 s waits; two share the tier, and the first is done after twice its time
 // alone.
 TEST(StorageRun, a_save_that_takes_longer_than_three_spans_is_dropped) {
   MadeDay day;

@@ -1,4 +1,4 @@
-// Saves on the clock, every time by hand.
+// Saves in simulated time, every time by hand.
 #include "twin/storage/storage_saves.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(StorageSaves, lines_between_sites_limit_every_host) {
   Saving first(shape);
   first.run(200);
   EXPECT_NEAR(first.time(first.save(0).at[0]), 101 + 10 + 2, 1e-9) << "the narrower of the two";
-  // Servers to servers: the line of all four hosts.
+  // From servers to servers: the line limit of all four hosts.
   shape.stops = {{.tier = 1, .is_durable = true}, {.tier = 2, .at_most = gbytes_per_s(0.5)}};
   shape.files = 100;
   PlantShape counted = drives_and_shared();
@@ -93,7 +93,7 @@ TEST(StorageSaves, lines_between_sites_limit_every_host) {
               servers.time(servers.save(0).safe) + 2 + 1 + 50 + 2, 1e-9);
 }
 
-// Two that are not safe fill both buffers: the third waits for the first of them.
+// Two saves that are not safe fill both buffers: the third waits for the first of them.
 TEST(StorageSaves, a_third_save_waits_for_a_buffer) {
   SaveShape shape = heavy_first();
   shape.heavy_hosts = 0;
@@ -103,7 +103,7 @@ TEST(StorageSaves, a_third_save_waits_for_a_buffer) {
   Saving s(shape);
   s.run(130);
   ASSERT_GE(s.saves.saves().size(), 3u);
-  // Save 0 writes from 101, save 1 beside it from 107: 32 GB are left then, at half of 8 GB/s.
+  // Save 0 writes from 101, save 1 in parallel from 107: 32 GB are left then, at half of 8 GB/s.
   EXPECT_NEAR(s.time(s.save(1).stall_end), 107, 1e-9);
   EXPECT_NEAR(s.time(s.save(0).safe), 107 + 8 + 2, 1e-9);
   EXPECT_NEAR(s.time(s.save(2).began), 112, 1e-9);
@@ -115,7 +115,8 @@ TEST(StorageSaves, a_third_save_waits_for_a_buffer) {
   EXPECT_NEAR(sync.time(sync.save(1).began), 117, 1e-9);
 }
 
-// Steps stand until the drives have it and go on then, however much is still on its way from them.
+// Steps stop until the drives have the save and continue then, however much still has to leave the
+// drives.
 TEST(StorageSaves, a_synchronous_save_needs_no_buffer) {
   SaveShape shape = heavy_first();
   shape.heavy_hosts = 0;
@@ -130,11 +131,12 @@ TEST(StorageSaves, a_synchronous_save_needs_no_buffer) {
     EXPECT_NEAR(s.time(s.save(i).began), began, 1e-9) << i;
     EXPECT_NEAR(s.time(s.save(i).stall_end), began + 2 + 2, 1e-9) << i;
   }
-  // 40, 20 and 13.3 GB in five seconds each, beside nobody, one and two; the rest beside three.
+  // 40, 20 and 13.3 GB in five seconds each, alone, with one and with two others; the rest with
+  // three.
   EXPECT_NEAR(s.time(s.save(0).safe), 119 + 20 / 3.0 / 2 + 2, 1e-6);
 }
 
-// Each host's copy goes to the next one's drives, over wires that are slower than those.
+// Each host's copy goes to the next one's drives, over wires that are slower than the drives.
 TEST(StorageSaves, peer_copies_go_round_a_ring) {
   SaveShape shape = heavy_first();
   shape.heavy_hosts = 0;
@@ -211,7 +213,7 @@ TEST(StorageSaves, steps_and_drains_overlap_by_hand) {
   const auto since = [&](sim::SimTime at) { return (at - r.began).seconds().base(); };
   EXPECT_NEAR(since(r.stall_end), 1, 1e-6);
   EXPECT_NEAR(since(r.at[0]), 1 + 2 + 2, 1e-6);  // 20 GB at 10 GB/s, commit
-  // Copies to peers and to the shared tier share the wires: 8 of the 10 GB/s a host go to peers.
+  // Copies to peers and to the shared tier share the wires: 8 of the 10 GB/s per host go to peers.
   EXPECT_NEAR(since(r.peer), 5 + 20 / 8.0, 1e-6);
   EXPECT_NEAR(since(r.safe), 5 + 10 + 2, 1e-6);  // 80 GB at 8 GB/s, commit
 }
@@ -236,7 +238,7 @@ TEST(StorageSaves, saves_that_drain_slower_than_they_come_wait) {
   shape.interval = seconds(5);
   SaveProcess saves(kernel, plant, shape);
   kernel.run(sim::SimTime::from(hours(2)));
-  // In the long run a save takes as long as the shared tier does: 10 s of writing.
+  // In the long run a save takes as long as the shared tier needs: 10 s of writing.
   const double cycle = (saves.saves()[300].began - saves.saves()[100].began).seconds().base() / 200;
   EXPECT_GT(cycle, 9.9);
   int unsafe = 0;
@@ -258,12 +260,12 @@ TEST(StorageSaves, only_milestones_move_to_the_last_stop) {
     EXPECT_EQ(saves.saves()[i].at[2].is_never(), i % 3 != 0) << i;
     EXPECT_FALSE(saves.saves()[i].safe.is_never()) << i;
   }
-  // From servers to servers: 80 GB at 4 GB/s and a commit behind the safe copy.
+  // From servers to servers: 80 GB at 4 GB/s and a commit after the safe copy.
   const SaveRecord& r = saves.saves().front();
   EXPECT_NEAR((r.at[2] - r.safe).seconds().base(), 22, 1e-6);
 }
 
-// The heaviest host's copy comes last to its peer, long after the others'.
+// The heaviest host's copy arrives last at its peer, long after the others.
 TEST(StorageSaves, a_save_has_peers_when_the_last_copy_arrives) {
   sim::Kernel kernel;
   StoragePlant plant(kernel, edge_shape());

@@ -1,4 +1,4 @@
-// For tests: small plants, and who waits for what they move.
+// For tests: small plants, and an observer of what they move.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct Ends final : TransferObserver {
   }
 };
 
-// Two hosts with wires of their own for collectives, two that have one kind, drives, and a tier.
+// Two hosts with separate wires for collectives, two with one kind of wires, drives, and a tier.
 inline PlantShape two_kinds() {
   return {.hosts = {{.many = 2, .wires = gbytes_per_s(10), .compute = gbytes_per_s(50)},
                     {.many = 2, .wires = gbytes_per_s(5)}},

@@ -1,5 +1,5 @@
-// For tests: a world in which events come when the test says, so that every second of it can be
-// worked out by hand.
+// For tests: a world with events set by the test, so that every second of it can be worked out by
+// hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ namespace orrery::world {
 inline constexpr failure::FaultScope kTakesHost = failure::FaultScope::host;
 inline constexpr failure::FaultScope kTakesProcess = failure::FaultScope::process;
 
-// `Spec` is a WorldSpec, or what adds processes to one. A reset mends every host in 200 s; hosts
-// draw 2 kW idle and 10 kW at their peak.
+// `Spec` is a WorldSpec, or something that adds processes to one. A reset repairs every host in 200
+// s; hosts draw 2 kW idle and 10 kW at their peak.
 template <class Spec>
 class ClockedWorld : public sim::EventHandler {
  public:
@@ -66,7 +66,7 @@ class ClockedWorld : public sim::EventHandler {
   void on_event(sim::Kernel&, std::uint32_t, std::uint64_t data) override {
     calls_[data].second(*world);
   }
-  // A column of the series in the second that begins then.
+  // The value of a series column in the given second.
   double level(const std::string& column, std::size_t second) const {
     for (std::size_t c = 0; c < series.columns.size(); ++c) {
       if (series.columns[c] == column) return series.means[second][c];
@@ -93,7 +93,7 @@ class ClockedWorld : public sim::EventHandler {
   std::vector<std::pair<double, std::function<void(World&)>>> calls_;
 };
 
-// Nobody uses its hosts.
+// A world without processes.
 struct IdleWorld : ClockedWorld<WorldSpec> {
   IdleWorld(design::Design d, Seconds horizon)
       : ClockedWorld(std::move(d), &world_spec_of, horizon) {}

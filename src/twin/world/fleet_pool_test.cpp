@@ -1,4 +1,5 @@
-// A machine's nodes as its scheduler sees them: the tree of switches, and who passes whom.
+// A machine's nodes as its scheduler sees them: the tree of switches, and which jobs may pass
+// others.
 #include "twin/world/fleet_pool.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ machine::Machine pooled(int hosts, design::PlacementTopology topology) {
   return jobs::build_machine(std::move(d), machine::known());
 }
 
-// A gang as large as a leaf goes below one, though the leaf before has hosts that are free.
+// A gang as large as a leaf goes below one leaf, although the leaf before has free hosts.
 TEST(FleetPool, a_gang_is_placed_below_the_lowest_switch_that_holds_it) {
   const machine::Machine m = pooled(120, design::PlacementTopology::tree);
   const machine::Fleet& fleet = m.fleets[kFirstFleet];
@@ -49,7 +50,7 @@ TEST(FleetPool, a_gang_is_placed_below_the_lowest_switch_that_holds_it) {
   ASSERT_EQ(gang.size(), static_cast<std::size_t>(leaf));
   EXPECT_EQ(gang.front(), leaf);
   EXPECT_EQ(gang.back(), 2 * leaf - 1);
-  // One less fits the first leaf.
+  // One host fewer fits the first leaf.
   EXPECT_EQ(placed_on(pool, leaf - 1).back(), leaf - 1);
   const machine::Machine none = pooled(120, design::PlacementTopology::none);
   EXPECT_EQ(pool_of_fleet(none, none.fleets[kFirstFleet], 0, 8).rule(),
@@ -68,7 +69,7 @@ TEST(FleetPool, a_pool_of_one_host_has_no_tree) {
   EXPECT_EQ(pool_of(plain).rule(), cluster::PlacementRule::pack);
 }
 
-// Where nothing is known of the wires, all hosts are below one switch.
+// If nothing is known of the wires, all hosts are below one switch.
 TEST(FleetPool, hosts_of_an_unknown_network_share_one_leaf) {
   machine::Machine m = pooled(40, design::PlacementTopology::tree);
   for (machine::Networks& n : m.networks) n.compute.topology.reset();
@@ -79,7 +80,7 @@ TEST(FleetPool, hosts_of_an_unknown_network_share_one_leaf) {
   EXPECT_EQ(placed_on(pool, 20).back(), 20);
 }
 
-// Of a whole design's fleets, those that Slurm runs and that have accelerators.
+// Only fleets of a design that Slurm runs and that have accelerators.
 TEST(FleetPool, a_replay_uses_the_accelerator_fleets_of_slurm) {
   design::Design d = sample_design();
   d.workloads.clear();

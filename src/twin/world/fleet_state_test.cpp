@@ -1,5 +1,5 @@
-// How jobs stand in a fleet's queue: tiers, qualities of service, partitions, reservations, quotas
-// and what their users have used.
+// How jobs rank in a fleet's queue: tiers, qualities of service, partitions, reservations, quotas
+// and the use of their users.
 #include "twin/world/fleet_state.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(FleetState, a_qos_priority_counts_relative_to_the_highest) {
   EXPECT_EQ(s.request(1).qos, 3);
   EXPECT_EQ(s.request(2).qos, 1);
   EXPECT_EQ(s.request(3).qos, 0);
-  // A seat for each user of a stream.
+  // One seat per user of a stream.
   EXPECT_EQ(s.request(2, 4).qos_seat, s.request(2, 4).qos_seat);
   EXPECT_NE(s.request(2, 4).qos_seat, s.request(2, 5).qos_seat);
   EXPECT_NE(s.request(2, 4).qos_seat,
@@ -51,7 +51,7 @@ TEST(FleetState, a_qos_priority_counts_relative_to_the_highest) {
   EXPECT_TRUE(s.fleet().could_admit(s.work(1), 16));
   EXPECT_FALSE(s.fleet().could_admit(s.work(1), 17));
   EXPECT_TRUE(s.fleet().could_admit(s.work(3), 80));
-  // With fair shares everybody begins at one more.
+  // With fair shares every user starts at one more.
   d.scheduler.fair_share = true;
   StandingWorld fair(d);
   EXPECT_EQ(fair.request(0).priority, 2);
@@ -105,7 +105,8 @@ TEST(FleetState, the_shorter_limit_of_qos_and_partition_counts) {
   EXPECT_EQ(whole.fleet().time_limit_of(whole.work(1)), std::nullopt);
 }
 
-// Of 80: 24 are red's and 20 blue's, 16 a workload's own by number; 20 are left to the others.
+// 80 slots: 24 are red's and 20 blue's, 16 a workload's own by number; 20 are left for the
+// others.
 TEST(FleetState, quotas_and_node_counts_divide_the_fleet) {
   design::Design d = queue_design(
       10, {jobs_of("a", {.tenant = "red"}), jobs_of("b", {.tenant = "blue"}), jobs_of("c", {}),

@@ -1,4 +1,4 @@
-// What queues and timers carry of a process and a host.
+// What queues and timers carry about a process and a host.
 #include "twin/world/host_index.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// When hosts fail, of what and for how long, followed draw by draw through the stream of each.
+// When hosts fail, why and for how long, followed draw by draw through each random stream.
 #include "twin/world/host_lives.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kHosts = 130;
 
-// Hosts that nobody uses: a fault is seen at once.
+// Hosts without jobs: a fault is detected at once.
 struct IdleHosts : IdleWorld {
   static design::Design design_of(const design::Failures& failures) {
     design::Design d = sample_design();
@@ -59,7 +59,8 @@ const failure::FaultCause& cause_of(double draw) {
   return cause_at(machine::known().fault_causes, draw, true);
 }
 
-// An exponential of its rate; a cause by its share; then a reset, and hands for some.
+// The time is exponential with the host's rate, the cause is drawn by its share; then a reset, and
+// for some a person.
 TEST(HostLives, a_host_fails_at_its_rate_and_is_mended_by_a_reset_or_by_hand) {
   IdleHosts t;
   t.begin();
@@ -99,14 +100,14 @@ TEST(HostLives, a_host_fails_at_its_rate_and_is_mended_by_a_reset_or_by_hand) {
   EXPECT_GT(silent, 0U);
 }
 
-// What is taken back, a link and a NIC each have their part of the rate, in this order.
+// Spot interruptions, links and NICs each have their part of the rate, in this order.
 TEST(HostLives, each_cause_strikes_by_its_share_of_the_rate) {
   IdleHosts t;
   t.source.spot = 0.5 * t.source.base;
   t.source.links = 0.3 * t.source.base;
   t.source.storms = 0.2 * t.source.base;
   t.begin();
-  std::map<std::string, std::size_t> told;
+  std::map<std::string, std::size_t> got;
   for (int h = 0; h < kHosts; ++h) {
     RandomStream random = t.stream(h);
     random.uniform();
@@ -122,9 +123,9 @@ TEST(HostLives, each_cause_strikes_by_its_share_of_the_rate) {
                                           : cause.name;
     EXPECT_EQ(t.event(h, 0).name, name) << h;
     EXPECT_NEAR(t.event(h, 0).at.seconds().base(), at, 1e-5) << h;
-    ++told[draw < 0.5 ? name : "own"];
+    ++got[draw < 0.5 ? name : "own"];
   }
-  EXPECT_EQ(told.size(), 4U);
+  EXPECT_EQ(got.size(), 4U);
   // Every fault that struck is counted under its name.
   const std::vector<std::uint64_t>& counts = t.world->host_lives().faults();
   const std::size_t causes = machine::known().fault_causes.size();
@@ -138,7 +139,7 @@ TEST(HostLives, each_cause_strikes_by_its_share_of_the_rate) {
   EXPECT_EQ(counts[causes + 2], count_of(kStormFault));
 }
 
-// Wear: a Weibull of its own, and beside it what comes at a rate whatever the age.
+// Wear: a separate Weibull, in addition to faults at a rate that does not depend on age.
 TEST(HostLives, wear_is_drawn_separately_from_faults_at_a_constant_rate) {
   IdleHosts t;
   t.source.shape = 2.5;
@@ -187,7 +188,7 @@ TEST(HostLives, lemons_and_slow_hosts_are_drawn_before_faults) {
   EXPECT_GT(slow, 3U);
 }
 
-// The fleet's true rate: log-normal to either side, its p10 and p90 at what is published.
+// The fleet's true rate: log-normal to either side, with its p10 and p90 at the published range.
 TEST(HostLives, later_replications_draw_the_true_failure_rate) {
   for (const auto& [low, high] : {std::pair(0.5, 3.0), std::pair(0.0, 0.0)}) {
     IdleHosts t;
@@ -210,7 +211,7 @@ TEST(HostLives, later_replications_draw_the_true_failure_rate) {
   }
 }
 
-// Repair that the design gives is exponential with that mean.
+// A repair time in the design is the mean of an exponential.
 TEST(HostLives, a_repair_time_of_the_design_is_a_mean) {
   IdleHosts t;
   t.scenario.fleets[kFirstFleet].repair_given = hours(5);
@@ -233,8 +234,8 @@ TEST(HostLives, a_repair_time_of_the_design_is_a_mean) {
   EXPECT_GT(mended, 10U);
 }
 
-// A host that fails again and again is a lemon when it is back: it goes to a person for three
-// hours.
+// A host that fails again and again is classed as a lemon when it is back: it goes to a person for
+// three hours.
 TEST(HostLives, a_lemon_goes_to_a_person) {
   IdleHosts t({.node_mtbf = years(1e6)});
   t.scenario.fleets[kFirstFleet].repair = {.reset = seconds(200), .hands = hours(3),
@@ -262,7 +263,7 @@ struct SharedGroup {
   double at = 0, repair = 0;
 };
 
-// Leaves of 50 hosts and power units of 60: the last of each has the hosts that are left.
+// Leaves of 50 hosts and power units of 60: the last of each has the remaining hosts.
 TEST(HostLives, hosts_of_a_failed_shared_part_stay_away_until_it_is_replaced) {
   IdleHosts t({.node_mtbf = years(1e6)});
   t.source.shared = {{.part = machine::SharedPart::leaf_switch, .rate = 1.0 / days(2), .hosts = 50},
@@ -287,12 +288,12 @@ TEST(HostLives, hosts_of_a_failed_shared_part_stay_away_until_it_is_replaced) {
   for (const SharedGroup& g : groups) {
     if (g.at > days(4).base()) continue;
     const auto& all = t.recorder->events();
-    const auto told = std::ranges::find_if(
+    const auto got = std::ranges::find_if(
         all, [&](const RunEvent& e) { return e.name == g.part && e.value == g.first; });
-    ASSERT_NE(told, all.end()) << g.part << g.first;
-    EXPECT_NEAR(told->at.seconds().base(), g.at, 1e-5);
+    ASSERT_NE(got, all.end()) << g.part << g.first;
+    EXPECT_NEAR(got->at.seconds().base(), g.at, 1e-5);
   }
-  // Nothing else strikes while the first is out.
+  // The same part does not fail again while it is out.
   const SharedGroup& first = groups[0];
   ASSERT_GT(groups[1].at, first.at + first.repair);
   int down = 0, back = 0;
@@ -308,7 +309,7 @@ TEST(HostLives, hosts_of_a_failed_shared_part_stay_away_until_it_is_replaced) {
   EXPECT_GE(back, first.hosts - 1) << "one may be taken for a lemon";
 }
 
-// A provider puts another host in the place of a rented one within ten minutes.
+// A provider replaces a rented host within ten minutes.
 TEST(HostLives, a_provider_swaps_a_rented_host) {
   design::Design d = IdleHosts::design_of({.node_mtbf = years(1e6)});
   d.fleet.front().count = 4;

@@ -46,12 +46,12 @@ using Uses = std::vector<std::pair<std::uint32_t, double>>;
 
 Uses uses_of(const PowerGate& gate, int gpus) {
   const cluster::LimitUses uses = gate.uses_of(job_of(gpus));
-  Uses told;
-  for (const cluster::LimitUse& u : uses) told.emplace_back(u.limit, u.amount);
-  return told;
+  Uses got;
+  for (const cluster::LimitUse& u : uses) got.emplace_back(u.limit, u.amount);
+  return got;
 }
 
-// A feed of 6000 W at a PUE of 1.2 with 1000 W always there leaves 4000 W: eight slots of 500 W.
+// A feed of 6000 W at a PUE of 1.2 with a constant 1000 W leaves 4000 W: eight slots of 500 W.
 TEST(PowerGate, a_job_starts_if_the_feed_and_the_other_gates_allow_it) {
   CountingGate behind;
   facility::PowerRoom room{.feed = Watts(6000), .pue = 1.2, .always = Watts(1000)};

@@ -1,4 +1,4 @@
-// The energy of sites by the hour, and what the scheduler may give away of their feeds.
+// The energy of sites by the hour, and the part of their feeds that the scheduler may assign.
 #include "twin/world/power_meters.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ namespace orrery::world {
 
 namespace {
 
-// Ten watts for an hour and a half, then twenty; what comes after the last hour is the last one's.
+// Ten watts for an hour and a half, then twenty; energy after the last hour belongs to the last
+// hour.
 TEST(PowerMeters, energy_is_booked_to_the_hours_it_was_drawn_in) {
   SiteMeter m;
   m.by_hour.resize(3);
@@ -40,7 +41,7 @@ TEST(PowerMeters, energy_is_booked_to_the_hours_it_was_drawn_in) {
   EXPECT_TRUE(plain.by_hour.empty());
 }
 
-// A feed of 100 kW: what draws always is no job's.
+// A feed of 100 kW: the constant draw is not available to jobs.
 TEST(PowerMeters, idle_draw_is_not_available_to_jobs) {
   design::Design d = queue_design(10, {jobs_of("a", {})});
   d.fleet.front().spares = 2;

@@ -27,14 +27,14 @@ TEST(Recorder, a_bin_holds_the_mean_of_its_level) {
   EXPECT_NEAR(s.means[2][a], (2 * 1 + 5 * 1.5) / 2.5, 1e-12);
   EXPECT_NEAR(s.means[3][a], 5, 1e-12) << "of the 1.5 s that were";
   EXPECT_NEAR(s.means[2][b], 1.5 / 2.5, 1e-12);
-  // Bins that hold all of a span that they do not divide.
+  // Bins that cover the whole of a span that they do not divide.
   Recorder odd(sim::SimTime::nanoseconds(10), 3);
   odd.add_column("a");
   EXPECT_EQ(odd.series(sim::SimTime::nanoseconds(10)).bin, sim::SimTime::nanoseconds(4).seconds());
   EXPECT_EQ(Recorder(at_s(10), 4).series(at_s(5)).means.size(), 2u);
 }
 
-// Two hundred thousand events are kept, and what comes after them is counted.
+// Two hundred thousand events are kept, and later ones are counted.
 TEST(Recorder, events_beyond_the_limit_are_counted) {
   Recorder r(sim::SimTime::from(hours(1)), 4);
   for (int i = 0; i < 200'000; ++i) {

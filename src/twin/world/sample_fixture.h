@@ -1,4 +1,4 @@
-// For tests: the design that most of them change by hand.
+// For tests: the design that most of them modify.
 #pragma once
 
 #include <variant>
@@ -12,7 +12,7 @@ namespace orrery::world {
 inline constexpr design::FleetIndex kFirstFleet(0);
 inline constexpr design::SiteIndex kFirstSite(0);
 
-// The sample's training run and nothing beside it.
+// The sample's training run and nothing else.
 inline design::Design sample_design() {
   design::Design d = design_text::read_design(design_text::find_template("superpod-h100")->text,
                                               machine::known().catalog())

@@ -8,7 +8,7 @@
 namespace orrery::world {
 namespace {
 
-// Four hosts of eight slots that nobody holds.
+// Four hosts of eight free slots.
 struct FreeSlots : IdleWorld {
   static design::Design four_hosts() {
     design::Design d = sample_design();
@@ -30,7 +30,7 @@ TEST(SlotBook, free_slots_have_one_cause_each) {
   EXPECT_EQ(f.held(Cause::idle), 32);
   f.book().claim(ProcessIndex(1), 20, Cause::requeue);
   f.book().claim(ProcessIndex(2), 20, Cause::no_host);
-  // The first claim is met whole; the second has what is left, and the job that waits nothing.
+  // The first claim is met completely; the second gets what is left, and the waiting job nothing.
   f.book().want(5);
   EXPECT_EQ(f.held(Cause::requeue), 20);
   EXPECT_EQ(f.held(Cause::no_host), 12);
@@ -43,7 +43,7 @@ TEST(SlotBook, free_slots_have_one_cause_each) {
   EXPECT_EQ(f.book().free(), 32);
 }
 
-TEST(SlotBook, taken_slots_come_out_of_the_free_ones_and_go_back) {
+TEST(SlotBook, taken_slots_are_booked_from_the_free_ones_and_returned) {
   FreeSlots f;
   f.book().want(30);
   f.book().take(8, f.use(Cause::start));

@@ -1,4 +1,4 @@
-// For tests: a world that has not begun, with workloads that its queue is asked about.
+// For tests: a world that has not begun, with workloads to ask its queue about.
 #pragma once
 
 #include <vector>

@@ -66,7 +66,7 @@ TEST(WorldSpec, a_fleet_is_counted_as_designed) {
   EXPECT_EQ(f.part.taken_back.notice, Seconds(0));
 }
 
-// Eighteen hosts to a rack that is one node: they draw as it does together.
+// Eighteen hosts in a rack that is one node: they share its draw.
 TEST(WorldSpec, hosts_of_one_node_divide_its_draw) {
   const CountedFleet f([](design::Fleet& fleet) {
     fleet.node = "gb200-nvl72";
