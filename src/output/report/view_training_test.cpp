@@ -157,22 +157,6 @@ TEST(ViewTraining, forward_precedes_backward_for_each_microbatch) {
   EXPECT_EQ(note.find("microbatches are drawn") == std::string::npos, all);
 }
 
-// An interleaved schedule is drawn as it runs: each stage passes every microbatch once per chunk,
-// and the drawing ends before that of 1F1B.
-TEST(ViewTraining, an_interleaved_pipeline_is_drawn_chunk_by_chunk) {
-  const auto timeline = [](const char* layout) {
-    return training_view(training_sample({"workloads[0].train.layout", layout}))["timeline"];
-  };
-  const Json plain = timeline("{ tp: 4, pp: 8, vp: 1, mbs: 1 }");
-  const Json interleaved = timeline("{ tp: 4, pp: 8, vp: 5, mbs: 1 }");
-  EXPECT_FALSE(plain.contains("chunks"));
-  EXPECT_EQ(interleaved["chunks"], 5);
-  const int drawn = interleaved["microbatches_drawn"];
-  EXPECT_EQ(interleaved["blocks"].size(), static_cast<std::size_t>(2 * 8 * 5 * drawn));
-  EXPECT_EQ(interleaved["note"].get<std::string>().find("1F1B"), std::string::npos);
-  if (drawn == plain["microbatches_drawn"]) EXPECT_LT(interleaved["end_s"], plain["end_s"]);
-}
-
 // A microbatch has one forward and one backward block on each of its stages.
 TEST(ViewTraining, a_timeline_has_two_blocks_per_stage_and_microbatch) {
   const design::Design deep = design_of(
@@ -214,6 +198,22 @@ design::Design training_sample(const design_text::Change& edit) {
                                           machine::known().catalog())
                        .value()
                        .text);
+}
+
+// An interleaved schedule is drawn as it runs: each stage passes every microbatch once per chunk,
+// and the drawing ends before that of 1F1B.
+TEST(ViewTraining, an_interleaved_pipeline_is_drawn_chunk_by_chunk) {
+  const auto timeline = [](const char* layout) {
+    return training_view(training_sample({"workloads[0].train.layout", layout}))["timeline"];
+  };
+  const Json plain = timeline("{ tp: 4, pp: 8, vp: 1, mbs: 1 }");
+  const Json interleaved = timeline("{ tp: 4, pp: 8, vp: 5, mbs: 1 }");
+  EXPECT_FALSE(plain.contains("chunks"));
+  EXPECT_EQ(interleaved["chunks"], 5);
+  const int drawn = interleaved["microbatches_drawn"];
+  EXPECT_EQ(interleaved["blocks"].size(), static_cast<std::size_t>(2 * 8 * 5 * drawn));
+  EXPECT_EQ(interleaved["note"].get<std::string>().find("1F1B"), std::string::npos);
+  if (drawn == plain["microbatches_drawn"]) EXPECT_LT(interleaved["end_s"], plain["end_s"]);
 }
 
 TEST(ViewTraining, runs_of_templates_add_up) {

@@ -282,10 +282,11 @@ TEST(ProcessSet, fleets_of_one_site_share_its_power_limit) {
 TEST(ProcessSet, recorded_hosts_name_their_run_whatever_services_there_are) {
   const design::Serve serve;
   TimedTrain t(seconds(100));
-  t.scenario.services.push_back({.job = {.workload = &t.machine.design().workloads.front(),
-                                         .serve = &serve,
-                                         .label = "service",
-                                         .infeasible = "nothing to run on"}});
+  jobs::ServeJob& service = t.scenario.services.emplace_back().job;
+  service.workload = &t.machine.design().workloads.front();
+  service.serve = &serve;
+  service.label = "service";
+  service.infeasible = "nothing to run on";
   t.run(true);
   ASSERT_EQ(t.processes->services().size(), 1U);
   const std::vector<world::HostChange>& hosts = t.recorder->host_changes();

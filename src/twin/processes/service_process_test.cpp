@@ -137,8 +137,7 @@ TEST(ServiceProcess, a_replica_restarts_in_place_after_a_process_fault) {
     EXPECT_NEAR(t.level("restart_accelerators", 1005), 4, 1e-9);
     const auto racks =
         t.world->fleet(world::kFirstFleet).racks().until(sim::SimTime::from(hours(1)));
-    EXPECT_NEAR(racks[1].energy.base(),
-                4000 * 0.57 * (0.25 * (3550 - down) + 10 + detect), 1);
+    EXPECT_NEAR(racks[1].energy.base(), 4000 * 0.57 * (0.25 * (3550 - down) + 10 + detect), 1);
   }
 }
 

@@ -536,8 +536,8 @@ TEST(TaskProcess, a_batch_on_cores_is_booked_by_hosts) {
                  {Cause::lost, 40},
                  {Cause::detect, 60},
                  {Cause::stranded, 147.7}},
-                1);
-  expect_booked(t, {}, 0);
+                design::FleetIndex(1));
+  expect_booked(t, {}, world::kFirstFleet);
   for (const std::size_t second : {20U, 60U, 120U, 280U}) {
     EXPECT_NEAR(t.level("idle_accelerators", second), 16, 1e-9);
     EXPECT_NEAR(t.level("productive_accelerators", second), 0, 1e-9);

@@ -95,10 +95,9 @@ struct TimedTrain : TimedWorld {
     return world::host_at(first_queue().job(running()).shares[nth].node);
   }
   void strike_run(double second, const failure::FaultCause& cause, std::size_t nth = 0) {
-    at(second,
-       [this, nth, cause](world::World& w) {
-         w.faults().strike(world::kFirstFleet, host_of_run(nth), cause, 0);
-       });
+    at(second, [this, nth, cause](world::World& w) {
+      w.faults().strike(world::kFirstFleet, host_of_run(nth), cause, 0);
+    });
   }
 
   machine::Tier local;

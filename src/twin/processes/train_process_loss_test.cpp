@@ -166,8 +166,9 @@ TEST(TrainProcessLoss, a_preempted_run_waits_for_the_requeue_delay) {
     SCOPED_TRACE(word_of(c.cause));
     TimedTrain t(seconds(500));
     if (!c.saves) t.job().checkpoint.reset();
-    t.at(295, [&](world::World& w) { w.fleet(world::kFirstFleet).queue().put_back(t.running(),
-                                                                                  c.cause); });
+    t.at(295, [&](world::World& w) {
+      w.fleet(world::kFirstFleet).queue().put_back(t.running(), c.cause);
+    });
     t.run();
     // At 360 it asks for hosts, at 405 it has started, at 418 it has its copy.
     expect_seconds(t.outcome(), {{Cause::start, 90},

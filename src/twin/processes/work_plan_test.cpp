@@ -224,9 +224,9 @@ TEST(WorkPlan, unknown_memory_does_not_limit_tasks) {
   machine::Machine m = jobs::build_machine(std::move(d), machine::known());
   m.fleets[world::kFirstFleet].node.cores = 16;
   m.fleets[world::kFirstFleet].node.memory = gigabytes(64);
-  EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 7);
+  EXPECT_EQ(jobs::batch_job(m, m.design().workloads.front()).elements, 7);
   m.fleets[world::kFirstFleet].node.memory.reset();
-  EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 4);
+  EXPECT_EQ(jobs::batch_job(m, m.design().workloads.front()).elements, 4);
 }
 
 }  // namespace

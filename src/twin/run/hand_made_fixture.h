@@ -16,6 +16,31 @@
 
 namespace orrery::run {
 
+// A job of any kind with its name and, if it cannot run, the reason.
+template <class Job>
+Job named_job(std::string label, std::string infeasible = {}) {
+  Job job;
+  job.label = std::move(label);
+  job.infeasible = std::move(infeasible);
+  return job;
+}
+
+// Jobs of users that arrive at a queue; kind is StreamJob or SliceJob.
+template <class Job>
+Job queued_job(std::string label, double rate, Seconds mean_run = {}) {
+  Job job = named_job<Job>(std::move(label));
+  job.rate = PerSecond(rate);
+  job.mean_run = mean_run;
+  return job;
+}
+
+inline jobs::BatchJob batch_of(std::string label, int elements, Seconds element_compute = {}) {
+  auto job = named_job<jobs::BatchJob>(std::move(label));
+  job.elements = elements;
+  job.element_compute = element_compute;
+  return job;
+}
+
 struct HandMadeRun {
   explicit HandMadeRun(design::Design d = world::sample_design(), int replications = 1)
       : machine(jobs::build_machine(std::move(d), machine::known())),

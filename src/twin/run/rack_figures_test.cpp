@@ -150,8 +150,8 @@ TEST(RackFigures, the_worst_racks_above_their_limit_come_first) {
   part.host_power.idle = Watts(0);
   t.first().racks.resize(1);
   for (const double kw : {11.0, 9.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0}) {
-    t.first().racks[world::kFirstFleet].push_back({.energy = Joules(0), .highest = kilowatts(kw),
-                                                   .hosts = 4});
+    t.first().racks[world::kFirstFleet].push_back(
+        {.energy = Joules(0), .highest = kilowatts(kw), .hosts = 4});
   }
   t.tell_all();
   const figures::Section* s = t.section(Layer::facility, "racks of " + part.fleet->fleet->name);

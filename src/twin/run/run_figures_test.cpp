@@ -235,8 +235,9 @@ TEST(RunFigures, notes_list_what_is_not_simulated) {
   t.scenario.has_storage_run = true;
   design::Serve serve;
   serve.autoscale = design::Autoscale{.min = 1, .max = 2, .target = 3};
-  t.scenario.services.push_back({.job = {.serve = &serve, .label = "chat", .infeasible = "x"}});
-  t.scenario.streams.push_back({.job = {{.label = "jobs", .infeasible = "x"}}});
+  t.scenario.services.push_back({.job = named_job<jobs::ServeJob>("chat", "x")});
+  t.scenario.services.back().job.serve = &serve;
+  t.scenario.streams.push_back({.job = named_job<jobs::StreamJob>("jobs", "x")});
   t.first().is_sound = false;
   t.tell_all();
   EXPECT_TRUE(has_note(t.run, "saves and reads were simulated on the links that they share"));

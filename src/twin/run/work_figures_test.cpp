@@ -35,11 +35,11 @@ TEST(WorkFigures, work_that_cannot_run_has_a_reason) {
   const design::Serve serve;
   const std::string train = t.scenario.trains[0].label;
   t.scenario.trains[0].infeasible = "no room";
-  t.scenario.services.push_back(
-      {.job = {.serve = &serve, .label = "chat", .infeasible = "no memory"}});
-  t.scenario.batches.push_back({.job = {.label = "nightly", .infeasible = "no cores"}});
-  t.scenario.streams.push_back({.job = {{.label = "jobs", .infeasible = "no trace"}}});
-  t.scenario.slices.push_back({.job = {{.label = "slices", .infeasible = "no slices"}}});
+  t.scenario.services.push_back({.job = named_job<jobs::ServeJob>("chat", "no memory")});
+  t.scenario.services.back().job.serve = &serve;
+  t.scenario.batches.push_back({.job = named_job<jobs::BatchJob>("nightly", "no cores")});
+  t.scenario.streams.push_back({.job = named_job<jobs::StreamJob>("jobs", "no trace")});
+  t.scenario.slices.push_back({.job = named_job<jobs::SliceJob>("slices", "no slices")});
   const run::Run& run = t.tell_all();
   EXPECT_EQ(run.infeasible,
             (std::vector<std::string>{train + " cannot run: no room", "chat cannot run: no memory",
@@ -59,10 +59,9 @@ TEST(WorkFigures, work_that_cannot_run_has_a_reason) {
 TEST(WorkFigures, jobs_that_never_started_have_no_wait) {
   HandMadeRun t;
   design::Jobs jobs{.trace = "jobs.csv"};
-  t.scenario.streams.push_back(
-      {.job = {{.jobs = &jobs, .label = "jobs", .rate = PerSecond(0.1), .mean_run = hours(2)}}});
-  t.scenario.slices.push_back(
-      {.job = {{.label = "slices", .rate = PerSecond(0.05), .mean_run = hours(3)}}});
+  t.scenario.streams.push_back({.job = queued_job<jobs::StreamJob>("jobs", 0.1, hours(2))});
+  t.scenario.streams.back().job.jobs = &jobs;
+  t.scenario.slices.push_back({.job = queued_job<jobs::SliceJob>("slices", 0.05, hours(3))});
   processes::TaskOutcome o;
   o.submitted = 9;
   o.waiting = 2;
@@ -112,9 +111,7 @@ TEST(WorkFigures, jobs_that_never_started_have_no_wait) {
 
 TEST(WorkFigures, a_batch_has_a_summary) {
   HandMadeRun t;
-  t.scenario.batches.push_back(
-      {.job = {.label = "nightly", .elements = 5000, .element_compute = hours(2)},
-       .element = hours(2)});
+  t.scenario.batches.push_back({.job = batch_of("nightly", 5000, hours(2)), .element = hours(2)});
   t.first().batches.resize(1);
   t.tell_all();
   EXPECT_THAT(t.section(Layer::cluster, "nightly")->summary, testing::HasSubstr("5,000"));
@@ -132,9 +129,11 @@ TEST(WorkFigures, a_batch_has_a_summary) {
 TEST(WorkFigures, figures_of_jobs_slices_and_batches_by_hand) {
   HandMadeRun m;
   design::Jobs jobs;
-  m.scenario.streams.push_back({.job = {{.jobs = &jobs, .label = "jobs", .rate = PerSecond(0.1)}}});
-  m.scenario.slices.push_back({.job = {{.label = "slices", .rate = PerSecond(0.1)}}});
-  m.scenario.batches.push_back({.job = {.label = "nightly", .bound = seconds(20), .elements = 5}});
+  m.scenario.streams.push_back({.job = queued_job<jobs::StreamJob>("jobs", 0.1)});
+  m.scenario.streams.back().job.jobs = &jobs;
+  m.scenario.slices.push_back({.job = queued_job<jobs::SliceJob>("slices", 0.1)});
+  m.scenario.batches.push_back({.job = batch_of("nightly", 5)});
+  m.scenario.batches.back().job.bound = seconds(20);
   processes::TaskOutcome stream;
   stream.submitted = 9;
   stream.finished = 4;
@@ -194,11 +193,9 @@ TEST(WorkFigures, figures_of_jobs_slices_and_batches_by_hand) {
 
 TEST(WorkFigures, every_figure_of_jobs_and_batches) {
   HandMadeRun t;
-  t.scenario.streams.push_back(
-      {.job = {{.label = "jobs", .rate = PerSecond(0.1), .mean_run = hours(2)}}});
-  t.scenario.batches.push_back(
-      {.job = {.label = "nightly", .bound = hours(4), .elements = 5, .element_compute = hours(2)},
-       .element = hours(2)});
+  t.scenario.streams.push_back({.job = queued_job<jobs::StreamJob>("jobs", 0.1, hours(2))});
+  t.scenario.batches.push_back({.job = batch_of("nightly", 5, hours(2)), .element = hours(2)});
+  t.scenario.batches.back().job.bound = hours(4);
   processes::TaskOutcome o;
   o.submitted = 9;
   o.finished = 7;
@@ -237,8 +234,7 @@ TEST(WorkFigures, every_figure_of_jobs_and_batches) {
 
 TEST(WorkFigures, every_figure_of_slices) {
   HandMadeRun t;
-  t.scenario.slices.push_back(
-      {.job = {{.label = "cuts", .rate = PerSecond(0.05), .mean_run = hours(3)}}});
+  t.scenario.slices.push_back({.job = queued_job<jobs::SliceJob>("cuts", 0.05, hours(3))});
   processes::SliceOutcome o;
   o.submitted = 12;
   o.finished = 9;

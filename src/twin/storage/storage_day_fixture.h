@@ -56,11 +56,12 @@ struct MadeDay {
 
   jobs::TrainJob& add_run(int hosts) {
     asks.emplace_back();
-    trains.push_back({.train = &asks.back(),
-                      .label = "run " + std::to_string(trains.size()),
-                      .fleet = &m.fleets[design::FleetIndex(0)],
-                      .hosts = hosts});
-    return trains.back();
+    jobs::TrainJob& job = trains.emplace_back();
+    job.train = &asks.back();
+    job.label = "run " + std::to_string(trains.size() - 1);
+    job.fleet = &m.fleets[design::FleetIndex(0)];
+    job.hosts = hosts;
+    return job;
   }
 
   // Every 100 s, with a snapshot of 1.5 s; each of its hosts has `gb`.

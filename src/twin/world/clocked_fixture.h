@@ -43,9 +43,8 @@ class ClockedWorld : public sim::EventHandler {
     calls_.emplace_back(second, std::move(what));
   }
   void strike(double second, int host, const failure::FaultCause& cause) {
-    at(second, [host, cause](World& w) {
-      w.faults().strike(kFirstFleet, host_at(host), cause, 0);
-    });
+    at(second,
+       [host, cause](World& w) { w.faults().strike(kFirstFleet, host_at(host), cause, 0); });
   }
   // Records in bins of a second unless `bins` says otherwise.
   World& run(bool is_recorded = false, int bins = 0) {

@@ -31,8 +31,8 @@ struct IdleHosts : IdleWorld {
     source = *scenario.fleets[kFirstFleet].failures;
     scenario.fleets[kFirstFleet].failures = &source;
     scenario.fleets[kFirstFleet].repair_given.reset();
-    scenario.fleets[kFirstFleet].repair = {.reset = seconds(300), .hands = hours(2),
-                                           .hands_share = 0.4};
+    scenario.fleets[kFirstFleet].repair = {
+        .reset = seconds(300), .hands = hours(2), .hands_share = 0.4};
   }
   void begin(bool is_first = true) {
     recorder = std::make_unique<Recorder>(sim::SimTime::from(scenario.horizon), 10);
@@ -41,7 +41,7 @@ struct IdleHosts : IdleWorld {
   }
   RandomStream stream(int host) const {
     return {5, "failure/" + scenario.fleets[kFirstFleet].fleet->fleet->name + "/" +
-            std::to_string(host)};
+                   std::to_string(host)};
   }
   // The nth event on the host's track; none: never.
   const RunEvent& event(int host, std::size_t nth) const {
@@ -238,8 +238,8 @@ TEST(HostLives, a_repair_time_of_the_design_is_a_mean) {
 // three hours.
 TEST(HostLives, a_lemon_goes_to_a_person) {
   IdleHosts t({.node_mtbf = years(1e6)});
-  t.scenario.fleets[kFirstFleet].repair = {.reset = seconds(200), .hands = hours(3),
-                                           .hands_share = 0};
+  t.scenario.fleets[kFirstFleet].repair = {
+      .reset = seconds(200), .hands = hours(3), .hands_share = 0};
   for (int k = 1; k <= 12; ++k) t.strike(k * 1000, 9, {.name = "dies", .scope = kTakesHost});
   t.scenario.horizon = hours(9);
   t.run(true);
@@ -272,9 +272,8 @@ TEST(HostLives, hosts_of_a_failed_shared_part_stay_away_until_it_is_replaced) {
   std::vector<SharedGroup> groups;
   const auto add = [&](const std::string& part, int hosts, Seconds mtbf) {
     for (int first = 0; first < kHosts; first += hosts) {
-      RandomStream random(5, "failure/" + t.scenario.fleets[kFirstFleet].fleet->fleet->name +
-                          "/" + part +
-                                 "/" + std::to_string(first));
+      RandomStream random(5, "failure/" + t.scenario.fleets[kFirstFleet].fleet->fleet->name + "/" +
+                                 part + "/" + std::to_string(first));
       SharedGroup g{part, first, std::min(hosts, kHosts - first)};
       g.at = random.exponential(mtbf.base());
       g.repair = random.exponential(hours(4).base());
