@@ -284,7 +284,7 @@ TEST(answers, a_tier_with_only_a_kind_gets_common_values) {
 // A design without accelerators used to have a price per accelerator-hour.
 TEST(answers, servers_alone_have_a_price_for_a_node_hour) {
   const Answer a = answer_to("fraud-cpu", {});
-  EXPECT_EQ(a.verdict.figure(Layer::cost, "useful_hour")->note, "of a node");
+  EXPECT_EQ(a.verdict.figure(Layer::cost, "useful_hour")->note, "per node");
   EXPECT_EQ(a.review.cost.accelerators, 24);
 }
 

@@ -1,6 +1,6 @@
 // A store whose only drive is a RADOS pool, when its metadata or the objects of the pool are lost,
-// damaged, another store's or from before: as store_loss_test.cpp has it for folders. The cluster is
-// a library in memory (simulated_librados.h). ORRERY_FULL=1 tries 400 cases.
+// damaged, another store's or from before: as store_loss_test.cpp has it for folders. The cluster
+// is a library in memory (simulated_librados.h). ORRERY_FULL=1 tries 400 cases.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -30,10 +30,11 @@ rados::SimulatedLibrados& library() {
   return *state();
 }
 
-// The pool and the metadata of one moment.
+// The pool and a copy of the store's folder at one moment.
 struct Moment {
   Objects pool;
-  std::string metadata;  // a copy of the folder
+  std::string folder;
+  std::string metadata() const { return folder + "/metadata"; }
 };
 
 class StoreOnRados : public testing::Test {
@@ -62,8 +63,13 @@ class StoreOnRados : public testing::Test {
     now = moment("now");
   }
   Moment moment(const std::string& name) const {
-    fs::copy(store + "/metadata", folder.at(name), fs::copy_options::recursive);
+    fs::copy(store, folder.at(name), fs::copy_options::recursive);
     return {ceph.objects, folder.at(name)};
+  }
+  void put_back_now() {
+    ceph.objects = now.pool;
+    fs::remove_all(store);
+    fs::copy(now.folder, store, fs::copy_options::recursive);
   }
   void set_metadata(const std::string& from) const {
     fs::remove_all(store + "/metadata");
@@ -103,7 +109,7 @@ class StoreOnRados : public testing::Test {
 TEST_F(StoreOnRados, empty_older_or_another_stores_metadata_are_refused) {
   Started(folder.at("other"), {*tier_plan_of("hot=1x")});
   for (const std::string& from :
-       {std::string(), moments.front().metadata, folder.at("other/metadata")}) {
+       {std::string(), moments.front().metadata(), folder.at("other/metadata")}) {
     set_metadata(from);
     for (int i = 0; i < 2; ++i) {
       const auto refusal = start();
@@ -111,7 +117,7 @@ TEST_F(StoreOnRados, empty_older_or_another_stores_metadata_are_refused) {
       EXPECT_EQ(refusal->code, "store.metadata") << to_text({*refusal});
     }
   }
-  set_metadata(now.metadata);
+  set_metadata(now.metadata());
   expect_all();
 }
 
@@ -137,8 +143,7 @@ TEST_F(StoreOnRados, nothing_acknowledged_is_lost_to_a_damaged_pool_or_metadata)
   std::mt19937 random(5);
   int refused = 0;
   for (int i = 0; i < cases && !HasFailure(); ++i) {
-    ceph.objects = now.pool;
-    set_metadata(now.metadata);
+    put_back_now();
     // The store was stopped in order, and its files say so.
     auto object = std::next(ceph.objects.begin(),
                             static_cast<std::ptrdiff_t>(random() % ceph.objects.size()));
@@ -157,12 +162,11 @@ TEST_F(StoreOnRados, nothing_acknowledged_is_lost_to_a_damaged_pool_or_metadata)
         ceph.objects = moments.front().pool;
         break;
       default:
-        set_metadata(random() % 2 == 0 ? moments.front().metadata : "");
+        set_metadata(random() % 2 == 0 ? moments.front().metadata() : "");
     }
     refused += start() ? 1 : 0;
     refused += start() ? 1 : 0;
-    ceph.objects = now.pool;
-    set_metadata(now.metadata);
+    put_back_now();
     expect_all();
   }
   EXPECT_GT(refused, 0);

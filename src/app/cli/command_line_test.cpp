@@ -62,14 +62,14 @@ TEST(CommandLine, nested_verbs_are_reached) {
   EXPECT_EQ(ask(echo_and_group(), {"calc", "echo", "deep"}).out, "deep text 1 -1\n");
   const VerbAnswer group = ask(echo_and_group(), {"calc"});
   EXPECT_EQ(group.code, ExitCode::bad_input);
-  EXPECT_THAT(group.err, HasSubstr("orrery calc: which one?"));
+  EXPECT_THAT(group.err, HasSubstr("orrery calc --help"));
 }
 
 TEST(CommandLine, typos_get_a_suggestion) {
   const VerbAnswer verb = ask(echo_and_group(), {"ehco", "x"});
   EXPECT_EQ(verb.code, ExitCode::bad_input);
   EXPECT_EQ(verb.out, "");
-  EXPECT_THAT(verb.err, HasSubstr("no verb 'ehco'"));
+  EXPECT_THAT(verb.err, HasSubstr("'ehco'"));
   EXPECT_THAT(verb.err, HasSubstr("echo"));
   EXPECT_THAT(ask(echo_and_group(), {"echo", "x", "--sede", "2"}).err, HasSubstr("--seed?"));
   EXPECT_THAT(ask(echo_and_group(), {"echo", "x", "--format", "jsn"}).err, HasSubstr("text, csv"));

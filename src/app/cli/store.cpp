@@ -367,6 +367,14 @@ void care_options(Arguments& arguments, StoreOptions& options) {
                    "TIME");
 }
 
+// Adds the options of the address and of TLS.
+void address_options(Arguments& arguments, StoreOptions& options) {
+  arguments.option("--listen", options.listen, "address of this machine to listen on", "ADDRESS");
+  arguments.option("--tls-certificate", options.certificate,
+                   "serve TLS with this certificate and its chain (PEM)", "FILE");
+  arguments.option("--tls-key", options.key, "private key of the certificate (PEM)", "FILE");
+}
+
 }  // namespace
 
 Verb store_verb() {
@@ -434,11 +442,7 @@ Verb store_verb() {
         care_options(arguments, *options);
         arguments.option("--domain", options->domain,
                          "domain of virtual-hosted buckets (BUCKET.DOMAIN)", "NAME");
-        arguments.option("--listen", options->listen, "address of this machine to listen on",
-                         "ADDRESS");
-        arguments.option("--tls-certificate", options->certificate,
-                         "serve TLS with this certificate and its chain (PEM)", "FILE");
-        arguments.option("--tls-key", options->key, "private key of the certificate (PEM)", "FILE");
+        address_options(arguments, *options);
         arguments.option("--region", options->region, "name of the region", "NAME");
         return [options](Terminal& terminal) { return run_words(*options, terminal); };
       }};

@@ -154,6 +154,7 @@ Result<std::string> read_text_file(const std::string& path) {
 }
 
 Terminal process_terminal() {
+  g_listens = 0;
   for (const int signal : kEndings) listen_to(signal);
   std::signal(SIGALRM, end_unheard);
   std::ios::sync_with_stdio(false);

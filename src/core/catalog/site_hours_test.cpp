@@ -96,7 +96,7 @@ TEST(SiteHours, more_than_ten_years_are_refused) {
   const auto more = read_site_hours(hours_of("pue", "1.2", 87'696), "h.csv");
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error()[0].code, "hours.days");
-  EXPECT_EQ(more.error()[0].what, "it has 87696 rows");
+  EXPECT_EQ(more.error()[0].what, "the file has 87696 rows");
   EXPECT_FALSE(read_site_hours(hours_of("pue", "1.2", 12), "h.csv"));
 }
 

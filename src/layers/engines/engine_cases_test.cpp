@@ -78,9 +78,10 @@ TEST(EngineCases, missing_engine_values_are_reported) {
   };
   using Said = std::vector<std::string>;
   EXPECT_EQ(what("a,,own,0.9,16,3,300,0,8,0.3,0\n"), Said{"a: 'own' is not a policy"});
-  EXPECT_EQ(what("a,,vllm,1.01,16,3,300,0,8,0.3,0\n"), Said{"a: '1.01' is no memory_share"});
+  EXPECT_EQ(what("a,,vllm,1.01,16,3,300,0,8,0.3,0\n"),
+            Said{"a: '1.01' is not a valid memory_share"});
   EXPECT_EQ(what("a,,vllm,0.009,0,3,300,0,8,0.3,0\n"),
-            (Said{"a: '0.009' is no memory_share", "a: '0' is no block_tokens"}));
+            (Said{"a: '0.009' is not a valid memory_share", "a: '0' is not a valid block_tokens"}));
   EXPECT_EQ(what("a,,vllm,1,16,3,300,0,8,1,1\n"), Said{});
   EXPECT_EQ(what("a,,vllm,1,16,-1,-1,-1,-1,1.1,2\n").size(), 6u);
   const std::string good = "a,,vllm,0.9,16,3,300,0,8,0.3,0\n";

@@ -40,9 +40,8 @@ class Decider {
     std::ranges::stable_sort(
         order, [](const ItemState* a, const ItemState* b) { return is_older(*b->view, *a->view); });
     doubt_clock();
-    for (const ItemState* item : order) {
+    for (const ItemState* item : order)
       if (!is_doubted(*item->view)) remove_from(*item);
-    }
     for (const ItemState* item : order) read_unread(*item);
     for (const ItemState* item : order) copy(*item);
     // Uses the remaining moves: items that are already safe must not delay items that are not.
@@ -587,8 +586,7 @@ std::vector<LifecycleEvent> learn(const LifecycleAction& action, const Lifecycle
                       .item = action.item,
                       .key = action.place + '/' + action.aside});
   }
-  const bool was_read = action.kind == LifecycleActionKind::verify && outcome.good;
-  if (!was_read) return events;
+  if (action.kind != LifecycleActionKind::verify || !outcome.good) return events;
   events.push_back({.kind = finding_of(action, outcome, memory, policy),
                     .at = now,
                     .item = action.item,

@@ -44,7 +44,8 @@ ClockView view_clock(const LifecycleLook& look, const LifecycleMemory& memory,
   if (is_jump(gained)) {
     const bool is_right_again = is_same_boot && !is_jump(offset - before.offset);
     since = is_right_again ? LifecycleClock{} : up;
-    note(LifecycleEventKind::jumped, since, is_same_boot ? before.offset : offset - gained);
+    const Seconds offset_before = is_same_boot ? before.offset : offset - gained;
+    note(LifecycleEventKind::jumped, since, is_right_again ? Seconds() : offset_before);
   } else if (!since.boot.empty() && !is_same_boot) {
     since = up;  // the rest begins again: what the machine was off for does not count
     note(LifecycleEventKind::jumped, since, offset);

@@ -141,7 +141,7 @@ TEST(Layout, indivisible_layout_is_refused) {
       {{.tp = 64}, "does not divide 96 heads"},
       {{.tp = 8, .pp = 8, .vp = 5}, "does not divide the 12 layers"},
       {{.tp = 8, .dp = 8, .microbatch = 3}, "not a multiple"},
-      {{.tp = 8, .dp = 8, .ep = 2}, "without experts"},
+      {{.tp = 8, .dp = 8, .ep = 2}, "needs a model with experts"},
       {{.tp = 8, .vp = 2, .dp = 8}, "needs a pipeline"},
       {{.tp = 0}, "at least 1"},
   };

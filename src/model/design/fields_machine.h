@@ -68,6 +68,39 @@ void visit_fields(V& v, S& s) {
           .moves = "storm_time rises"});
 }
 
+// Visits what a network shares with others, its shape by number, and its ports.
+template <class V, class S>
+void visit_network_ports(V& v, S& s) {
+  v("converged", s.converged,
+    Field{.doc = "storage network only: its traffic runs over the compute network",
+          .moves = "rule fabric.separate-storage"});
+  v("dimensions", s.dimensions,
+    Field{.doc = "dimensions of a torus",
+          .range = Range::at_least_one,
+          .example = "[4, 4, 8]",
+          .moves = "rule fabric.buildable"});
+  v("groups", s.groups,
+    Field{.doc = "groups of a dragonfly",
+          .absent = "computed",
+          .range = Range::at_least_one,
+          .not_yet =
+              "a dragonfly is always built balanced; the number of groups follows from its size"});
+  v("ports_per_node", s.ports_per_node,
+    Field{.doc = "ports per host on this network",
+          .absent = "compute: its NICs; storage: 2; management: 1",
+          .range = Range::at_least_one,
+          .moves = "per_node rises"});
+  v("port_rate", s.port_rate,
+    Field{.doc = "rate of one such port, per direction",
+          .unit = "Gb/s",
+          .absent = "the rate of the node's NIC or of the switch",
+          .range = Range::positive,
+          .moves = "per_node rises"});
+  v("encrypted", s.encrypted,
+    Field{.doc = "traffic on this network is encrypted",
+          .moves = "rule policy.encryption-in-transit"});
+}
+
 template <class V, Is<Network> S>
 void visit_fields(V& v, S& s) {
   v("topology", s.topology,
@@ -114,34 +147,7 @@ void visit_fields(V& v, S& s) {
           .range = Range::at_least_one,
           .moves = "worst_link falls"});
   v("roce", s.roce, Field{.doc = "the checklist for lossless Ethernet"});
-  v("converged", s.converged,
-    Field{.doc = "storage network only: its traffic runs over the compute network",
-          .moves = "rule fabric.separate-storage"});
-  v("dimensions", s.dimensions,
-    Field{.doc = "dimensions of a torus",
-          .range = Range::at_least_one,
-          .example = "[4, 4, 8]",
-          .moves = "rule fabric.buildable"});
-  v("groups", s.groups,
-    Field{.doc = "groups of a dragonfly",
-          .absent = "computed",
-          .range = Range::at_least_one,
-          .not_yet =
-              "a dragonfly is always built balanced; the number of groups follows from its size"});
-  v("ports_per_node", s.ports_per_node,
-    Field{.doc = "ports per host on this network",
-          .absent = "compute: its NICs; storage: 2; management: 1",
-          .range = Range::at_least_one,
-          .moves = "per_node rises"});
-  v("port_rate", s.port_rate,
-    Field{.doc = "rate of one such port, per direction",
-          .unit = "Gb/s",
-          .absent = "the rate of the node's NIC or of the switch",
-          .range = Range::positive,
-          .moves = "per_node rises"});
-  v("encrypted", s.encrypted,
-    Field{.doc = "traffic on this network is encrypted",
-          .moves = "rule policy.encryption-in-transit"});
+  visit_network_ports(v, s);
 }
 
 template <class V, Is<WanLink> S>

@@ -59,6 +59,30 @@ void visit_plant(V& v, S& s) {
           .moves = "cooling_hottest rises"});
 }
 
+// Visits what a site promises to its tenants, and when its hall is there.
+template <class V, class S>
+void visit_site_policy(V& v, S& s) {
+  v("air_gapped", s.air_gapped,
+    Field{.doc = "nothing in the site may call any service outside",
+          .moves = "rule policy.air-gap"});
+  v("encryption_at_rest", s.encryption_at_rest,
+    Field{.doc = "every tier of the site encrypts what it stores",
+          .moves = "rule policy.encryption-at-rest"});
+  v("encryption_in_transit", s.encryption_in_transit,
+    Field{.doc = "every network of the site encrypts what it carries",
+          .moves = "rule policy.encryption-in-transit"});
+  v("tenant_isolation", s.tenant_isolation,
+    Field{.doc = "partition keys, VLANs or VRFs keep tenants apart",
+          .moves = "rule policy.tenant-isolation"});
+  v("ready", s.ready,
+    Field{.doc = "items with a lead time that are already on site",
+          .part = Part::lead_time,
+          .moves = "ready_in changes"});
+  v("rented_hall", s.rented_hall,
+    Field{.doc = "colocation paid per kilowatt; false: the hall is built and owned",
+          .moves = "annual changes"});
+}
+
 template <class V, Is<Site> S>
 void visit_fields(V& v, S& s) {
   v("name", s.name,
@@ -115,25 +139,7 @@ void visit_fields(V& v, S& s) {
           .range = Range::any,
           .moves = "pue falls"});
   visit_plant(v, s);
-  v("air_gapped", s.air_gapped,
-    Field{.doc = "nothing in the site may call any service outside",
-          .moves = "rule policy.air-gap"});
-  v("encryption_at_rest", s.encryption_at_rest,
-    Field{.doc = "every tier of the site encrypts what it stores",
-          .moves = "rule policy.encryption-at-rest"});
-  v("encryption_in_transit", s.encryption_in_transit,
-    Field{.doc = "every network of the site encrypts what it carries",
-          .moves = "rule policy.encryption-in-transit"});
-  v("tenant_isolation", s.tenant_isolation,
-    Field{.doc = "partition keys, VLANs or VRFs keep tenants apart",
-          .moves = "rule policy.tenant-isolation"});
-  v("ready", s.ready,
-    Field{.doc = "items with a lead time that are already on site",
-          .part = Part::lead_time,
-          .moves = "ready_in changes"});
-  v("rented_hall", s.rented_hall,
-    Field{.doc = "colocation paid per kilowatt; false: the hall is built and owned",
-          .moves = "annual changes"});
+  visit_site_policy(v, s);
 }
 
 inline constexpr std::string_view kAsNode = "as in the catalog's node";
@@ -160,6 +166,35 @@ void visit_host(V& v, S& s) {
           .absent = "200 TFLOP/s per socket, assumed",
           .range = Range::positive,
           .moves = "ttft falls"});
+}
+
+// Visits the height, power and price of a node.
+template <class V, class S>
+void visit_node_build(V& v, S& s) {
+  v("rack_units", s.rack_units,
+    Field{.doc = "height in the rack", .absent = kAsNode, .moves = "racks rises"});
+  v("max_power", s.max_power,
+    Field{.doc = "nameplate power",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_nameplate rises"});
+  v("typical_power", s.typical_power,
+    Field{.doc = "mean power under load, at most the nameplate",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_mean rises"});
+  v("idle_power", s.idle_power,
+    Field{.doc = "power when idle, at most the nameplate",
+          .unit = "W",
+          .absent = kAsNode,
+          .moves = "it_mean rises"});
+  v("price", s.price,
+    Field{.doc = "purchase price of one node",
+          .unit = "kUSD",
+          .absent = kAsNode,
+          .moves = "capex rises"});
 }
 
 template <class V, Is<CustomNode> S>
@@ -210,30 +245,7 @@ void visit_fields(V& v, S& s) {
           .unit = "TB",
           .absent = kAsNode,
           .moves = "capacity rises"});
-  v("rack_units", s.rack_units,
-    Field{.doc = "height in the rack", .absent = kAsNode, .moves = "racks rises"});
-  v("max_power", s.max_power,
-    Field{.doc = "nameplate power",
-          .unit = "kW",
-          .absent = kAsNode,
-          .range = Range::positive,
-          .moves = "it_nameplate rises"});
-  v("typical_power", s.typical_power,
-    Field{.doc = "mean power under load, at most the nameplate",
-          .unit = "kW",
-          .absent = kAsNode,
-          .range = Range::positive,
-          .moves = "it_mean rises"});
-  v("idle_power", s.idle_power,
-    Field{.doc = "power when idle, at most the nameplate",
-          .unit = "W",
-          .absent = kAsNode,
-          .moves = "it_mean rises"});
-  v("price", s.price,
-    Field{.doc = "purchase price of one node",
-          .unit = "kUSD",
-          .absent = kAsNode,
-          .moves = "capex rises"});
+  visit_node_build(v, s);
 }
 
 template <class V, Is<Rent> S>

@@ -33,7 +33,7 @@ TEST(FigureKinds, several_of_one_kind_have_ids_and_labels_of_their_own) {
   const Figure b{.kind = FigureId::rack_power, .of = "cpu hosts", .estimate = {}};
   EXPECT_EQ(a.id(), "rack_power_train");
   EXPECT_EQ(b.id(), "rack_power_cpu_hosts");
-  EXPECT_EQ(a.label(), "one rack of train nodes");
+  EXPECT_THAT(a.label(), HasSubstr("train"));
   EXPECT_THAT(b.label(), HasSubstr("cpu hosts"));
   EXPECT_THAT(b.label(), Not(HasSubstr("{}")));
   const Figure one{.kind = FigureId::step_time, .estimate = {}};

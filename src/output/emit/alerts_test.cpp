@@ -312,7 +312,7 @@ TEST(Alerts, rules_of_one_alert_share_a_test) {
             "              action: \"Look.\"\n"
             "              summary: \"v on  is slow\"\n"
             "              threshold: \"2.5: assumed\"\n"
-            "  - name: Slow stays quiet\n    interval: 1m\n    input_series:\n"
+            "  - name: Slow does not fire\n    interval: 1m\n    input_series:\n"
             "      - series: \"x{w='w'}\"\n        values: \"2x9\"\n"
             "    alert_rule_test:\n"
             "      - eval_time: 5m\n        alertname: Slow\n        exp_alerts: []\n");

@@ -41,8 +41,8 @@ Document document_of(const search::Ranking& r, const std::string& title) {
     }
     const Estimate& e = row.tokens_per_s;
     t.rows.push_back({row.accelerator->id, std::string(to_text(row.format)),
-                      std::to_string(row.devices), count_to_brief(e.value),
-                      fmt::format("{} .. {}", count_to_brief(e.low), count_to_brief(e.high)),
+                      std::to_string(row.devices), significant(e.value, 3),
+                      fmt::format("{} .. {}", significant(e.low, 3), significant(e.high, 3)),
                       number_or_unknown(row.per_watt), number_or_unknown(row.per_rack),
                       number_or_unknown(row.per_usd), undecided_from(r, i)});
   }

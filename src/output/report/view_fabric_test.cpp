@@ -351,7 +351,7 @@ TEST(ViewFabric, a_lost_spine_slows_and_a_lost_leaf_cuts) {
 
   const Json leaf = fabric_view(d, {.collective = ask, .failed = {"leaf-0"}});
   EXPECT_GT(leaf["collective"]["cut"], 0);
-  EXPECT_THAT(leaf["collective"]["note"].get<std::string>(), HasSubstr("no way left"));
+  EXPECT_THAT(leaf["collective"]["note"].get<std::string>(), HasSubstr("no path left"));
 }
 
 TEST(ViewFabric, a_cable_named_twice_is_two_cables) {

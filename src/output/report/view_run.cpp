@@ -263,14 +263,14 @@ void write_column(JsonWriter& w, const world::Series& series, std::size_t c) {
 }  // namespace
 
 std::string run_timeline_json(const run::Run& run) {
-  const LogReader log(run);
+  const LogReader read(run);
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "timeline");
   w.field("design", run.design).field("simulated_s", run.simulated.base());
   w.field("seed", run.seed).field("accelerators", run.accelerators);
   write_words(w);
-  write_spans(w, log);
-  write_points(w, log);
+  write_spans(w, read);
+  write_points(w, read);
   write_hosts(w, run);
   w.key("series").begin_object().field("bin_s", run.series.bin.base());
   w.key("columns").begin_array();

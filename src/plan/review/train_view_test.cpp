@@ -150,18 +150,22 @@ TEST(TrainView, run_without_a_fleet_is_infeasible) {
 // Equal steps are not searched again; the effect of failures is computed again.
 TEST(TrainView, step_of_an_equal_design_is_kept) {
   Review first = joined_run(", checkpoint: { every: 20 min, to: [hot] }");
-  first.trains[0].step.step = first.trains[0].step.step * 2;
-  first.trains[0].step.layout = "as before";
+  jobs::Jobs changed = *first.resolved;
+  auto& run = std::get<jobs::TrainJob>(changed.at(0));
+  run.step.step = run.step.step * 2;
+  run.step.layout = "as before";
+  first.resolved = std::make_shared<const jobs::Jobs>(changed);
   design::Design d = first.design();
   d.fleet[0].failures.node_mtbf = days(1);
   const Review again = run_stages(std::move(d), machine::known(), &first);
   const TrainView& t = again.trains.at(0);
-  EXPECT_EQ(t.step.step, first.trains[0].step.step);
+  EXPECT_EQ(t.step.step, run.step.step);
   EXPECT_EQ(t.step.layout, "as before");
   EXPECT_EQ(t.accelerators, first.trains[0].accelerators);
   EXPECT_EQ(t.hosts, first.trains[0].hosts);
   EXPECT_NEAR(t.failure.mtbf / first.trains[0].failure.mtbf, 1 / 3.0, 1e-9);
-  first.trains[0].infeasible = "as before";
+  run.infeasible = "as before";
+  first.resolved = std::make_shared<const jobs::Jobs>(changed);
   EXPECT_NE(run_stages(first.design(), machine::known(), &first).trains[0].infeasible, "");
 }
 

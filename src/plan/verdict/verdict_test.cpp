@@ -56,7 +56,7 @@ TEST(Verdict, coarse_layers_are_named) {
   EXPECT_EQ(coarse(review::lab_review("fraud-cpu")).size(), 2U);
   EXPECT_EQ(coarse(review::lab_review("av-vision"))[0].find(
                 review::lab_review("av-vision").trains[0].label +
-                ": a non-transformer network is a roofline"),
+                ": a network that is not a transformer is a roofline"),
             0U);
 }
 

@@ -86,7 +86,7 @@ std::string serve_answer(const ServeAsked& a, const jobs::ServingChoice& best) {
 Calculation tell_serve(const ServeAsked& a, const std::vector<jobs::ServingChoice>& choices) {
   const jobs::ServingAsk& ask = a.ask;
   Calculation c{
-      .question = fmt::format("How many users can be served {} on {}, {} tokens in and {} out?",
+      .question = fmt::format("How many users can {} on {} serve, {} tokens in and {} out?",
                               ask.model.id, ask.accelerator->id, significant(ask.request.input, 6),
                               significant(ask.request.output, 6))};
   c.answer = serve_answer(a, choices.front());

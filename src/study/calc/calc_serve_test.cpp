@@ -138,7 +138,7 @@ TEST(CalcServe, rates_are_rounded_to_four_digits) {
   for (const figures::Number& f : c.figures) {
     if (f.id != "rent") continue;
     EXPECT_EQ(f.formula, significant(gpus, 9) + " accelerators at " + significant(rent / gpus, 3) +
-                             " USD an hour");
+                             " USD per hour");
     EXPECT_EQ(f.estimate.low, f.estimate.high) << "a list price";
   }
   // An hour's rent over an hour's tokens of this rate.

@@ -102,7 +102,7 @@ Calculation calc_tier_size(const TierSizeAsked& a) {
   const Bytes save = Bytes(parameters * a.bytes_per_param);
   const storage::TierSize s = size_tier(demand_of(a, save), *a.device, a.options);
   Calculation c{.question = fmt::format("How large is a tier for {} and its data?", a.model->id)};
-  c.answer = fmt::format("{} x {} in {} servers, purchase price {}.", significant(s.devices, 6),
+  c.answer = fmt::format("{} x {} in {} servers, sized by {}.", significant(s.devices, 6),
                          a.device->id, significant(s.servers, 6), to_text(s.limit));
   c.figures.push_back({.id = "save",
                        .label = "size of a checkpoint",

@@ -50,7 +50,7 @@ TEST(OfflineScore, published_tables_are_predicted) {
   const Score score = *score_offline(*CsvTable::parse(text, "rows.csv"), inputs);
   ASSERT_EQ(score.series[0].rows.size(), 2u);
   EXPECT_LT(score.series[0].rows[0].ape(), 0.4);
-  EXPECT_EQ(score.skipped[0].reason, "another metric");
+  EXPECT_EQ(score.skipped[0].reason, "the row has another metric");
 }
 
 TEST(OfflineScore, a_row_describes_its_test) {
@@ -127,8 +127,8 @@ TEST(OfflineScore, an_offline_row_is_read) {
   EXPECT_EQ(queued({{"model", "nothing"}}).error(), "unknown model");
   EXPECT_EQ(queued({{"gpu", "abacus"}}).error(), "unknown accelerator");
   EXPECT_EQ(queued({{"precision", "FP2"}}).error(), "unknown precision");
-  EXPECT_EQ(queued({{"osl", ""}}).error(), "no lengths");
-  EXPECT_EQ(queued({{"metric", "requests/s"}}).error(), "another metric");
+  EXPECT_EQ(queued({{"osl", ""}}).error(), "the row gives no lengths");
+  EXPECT_EQ(queued({{"metric", "requests/s"}}).error(), "the row has another metric");
 }
 
 TEST(OfflineScore, an_infeasible_offline_row_is_skipped) {

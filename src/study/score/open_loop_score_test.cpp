@@ -155,7 +155,7 @@ TEST(OpenLoopScore, a_row_without_a_rate_is_skipped) {
                         "c" + common + "constant,0,30,4,2,1000,100,64,240,0,30\n" +  //
                         "d" + common + "constant,8,30,240,1,1000,100,64,240,0,30\n");
   ASSERT_EQ(s.skipped.size(), 1U);
-  EXPECT_EQ(s.skipped[0].reason, "no rate");
+  EXPECT_EQ(s.skipped[0].reason, "the row gives no rate");
   const auto at = [&](std::size_t series, std::size_t row) { return s.series[series].rows[row]; };
   EXPECT_TRUE(at(0, 0).counts);
   EXPECT_FALSE(at(0, 1).counts);

@@ -226,7 +226,7 @@ TEST(RequestsScore, half_of_a_log_calibrates_its_device) {
   };
   const Score score = *score_requests(*CsvTable::parse(kIndex, "index.csv"), inputs);
   ASSERT_EQ(score.skipped.size(), 1u);
-  EXPECT_EQ(score.skipped[0].reason, "no log lost.jsonl");
+  EXPECT_EQ(score.skipped[0].reason, "there is no log lost.jsonl");
   for (std::size_t i = 0; i < score.series.size(); ++i) {
     ASSERT_EQ(score.series[i].rows.size(), 1u);
     EXPECT_LT(score.series[i].rows[0].ape(), i < 3 ? 0.04 : 0.12) << score.series[i].name;

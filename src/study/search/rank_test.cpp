@@ -195,7 +195,7 @@ TEST(Rank, infeasible_parts_are_last_and_unpaired) {
   ASSERT_TRUE(r);
   ASSERT_EQ(r->rows.size(), 3U);
   EXPECT_EQ(r->rows[2].accelerator->id, "l40s");
-  EXPECT_THAT(r->rows[2].refused, HasSubstr("do not fit 8"));
+  EXPECT_THAT(r->rows[2].refused, HasSubstr("do not fit on 8"));
   ASSERT_EQ(r->pairs.size(), 1U);
   EXPECT_EQ(r->pairs[0].faster, 0U);
   EXPECT_EQ(r->pairs[0].slower, 1U);
