@@ -182,8 +182,12 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
     found += drive ? 1 : 0;
     to.drives.emplace(id, drive ? std::move(*drive) : nullptr);
   }
-  if (found == 0) return folder_fault(to.folder, 0, "none of the store's drives is available");
-  return {};
+  if (found > 0) return {};
+  Diagnostics none = {{.code = "store.drive",
+                       .place = {to.folder},
+                       .what = "none of the store's drives is available"}};
+  none.insert(none.end(), to.notes.begin(), to.notes.end());
+  return std::unexpected(std::move(none));
 }
 
 // Creates the missing drives again, after everything that is there has been checked.

@@ -255,6 +255,20 @@ TEST_F(IdentityTest, each_damaged_file_is_named) {
   run(1);
 }
 
+// After a crash there is no list of the files to compare.
+TEST_F(IdentityTest, each_damaged_file_is_named_after_a_crash) {
+  run(3, true);
+  const std::string log = file_ending(".log");
+  const std::string current = folder + "/metadata/CURRENT";
+  ASSERT_GT(fs::file_size(log), 100u);
+  const std::string whole = *drives::read_file(log);
+  flip(log, 11);
+  EXPECT_THAT(refusal().what, HasSubstr(fs::path(log).filename().string()));
+  std::ofstream(log, std::ios::binary) << whole;
+  std::ofstream(current) << "MANIFEST-000001\n";
+  EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT"), HasSubstr("MANIFEST-000001")));
+}
+
 TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
   const std::string sealed = *drives::read_file(folder + "/sealed");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata", rows::RocksOpening::use));
