@@ -137,7 +137,7 @@ TEST_F(OldFormat, a_later_format_is_refused_and_left_alone) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().front().code, "store.format");
   EXPECT_THAT(refused.error().front().what, HasSubstr("format 99"));
-  EXPECT_THAT(refused.error().front().what, HasSubstr("knows 4"));
+  EXPECT_THAT(refused.error().front().what, HasSubstr("up to 4"));
   EXPECT_EQ(drives::read_file(folder + "/store"), later);
 }
 
