@@ -277,12 +277,19 @@ TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
 }
 
 TEST_F(IdentityTest, missing_permission_is_not_reported_as_damage) {
-  if (::geteuid() != 0) fs::permissions(folder + "/metadata/CURRENT", fs::perms::none);
+  if (::geteuid() != 0) {
+    fs::permissions(folder + "/metadata/CURRENT", fs::perms::none);
+    fs::permissions(folder + "/store", fs::perms::none);
+  }
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
     const auto said = rows::missing_right(folder + "/metadata", false);
-    ::_exit(said && said->what.find("no permission to read") != std::string::npos ? 0 : 1);
+    const auto opened = open_store_folder(folder, {{.name = "hot"}}, "id-2");
+    const bool is_refused =
+        !opened && opened.error().front().what.find("cannot be read") != std::string::npos;
+    const bool is_said = said && said->what.find("no permission to read") != std::string::npos;
+    ::_exit(is_said && is_refused ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
