@@ -63,8 +63,9 @@ class LifecycleLive : public testing::Test {
     if (finished) folder_.write("hot/" + name_of(step) + "/.metadata", "whole");
   }
 
-  bool is_good_hot(int step) const {
-    const fs::path item = folder_.at("hot/" + name_of(step));
+  bool is_good_hot(int step) const { return is_good_at("hot", step); }
+  bool is_good_at(const std::string& place, int step) const {
+    const fs::path item = folder_.at(place + '/' + name_of(step));
     if (text_in(item / ".metadata") != "whole") return false;
     return std::ranges::all_of(
         kFiles, [&](const char* file) { return text_in(item / file) == content_of(step, file); });
@@ -279,7 +280,8 @@ TEST_F(LifecycleLive, a_folder_swapped_for_a_link_at_any_moment_leads_to_no_othe
     EXPECT_EQ(text_in(folder_.at("models/__0_1.distcp")), "somebody's");
     EXPECT_EQ(text_in(folder_.at("models/optim/__0_1.distcp")), "somebody's too");
     EXPECT_EQ(std::distance(fs::recursive_directory_iterator(folder_.at("models")), {}), 3);
-    EXPECT_TRUE(is_good_hot(2)) << log();
+    // Written again, step 1 is the newest if it is read before it is swapped; step 2 may go then.
+    EXPECT_TRUE(is_good_hot(2) || is_good_at("deep", 2)) << log();
     // What was read through a link would be in a copy.
     const auto copied = text_in(folder_.at("deep/step-1/optim/__0_1.distcp"));
     EXPECT_TRUE(!copied || *copied == content_of(1, "optim/__0_1.distcp"));
@@ -345,6 +347,8 @@ TEST_F(LifecycleLive, signals_end_a_copy_cleanly_and_it_begins_again) {
                                            "deep=" + folder_.at("deep") + ",all"};
   RandomStream random(1, "signals");
   for (const int signal : {SIGINT, SIGTERM, SIGINT, SIGTERM}) {
+    // On a busy machine a copy may be finished before its signal, and the next start says nothing.
+    if (fs::exists(folder_.at("deep/step-1"))) break;
     const std::size_t said = log().size();
     const pid_t pid = start(places, "journal", {});
     while (log().size() == said) std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -226,7 +226,7 @@ bool says_what(const Diagnostic& why, const Case& chosen, bool killed) {
   const std::string all = why.place.file + ' ' + why.what + ' ' + why.why;
   // After a kill there is no list of the files: a log that lost its end is detected by its commits.
   if (killed && chosen.file.ends_with(".log") && why.code == "store.metadata") return true;
-  const bool has_no_drive = why.what == "none of the store's drives is available";
+  const bool has_no_drive = why.code == "store.drive";
   if (std::ranges::find(kOwnFiles, chosen.file) != std::end(kOwnFiles))
     return has_no_drive || why.place.file.ends_with('/' + chosen.file);
   if (chosen.file.starts_with("metadata/"))

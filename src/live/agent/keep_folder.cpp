@@ -40,7 +40,8 @@ KeptFile kept_file(const files::TreeFile& file) {
   return {.path = file.path,
           .bytes = file.bytes,
           .stamp = std::to_string(file.bytes) + "." + std::to_string(file.written_s) + "." +
-                   std::to_string(file.written_ns) + "." + std::to_string(file.id.inode),
+                   std::to_string(file.written_ns) + "." + std::to_string(file.changed_s) + "." +
+                   std::to_string(file.changed_ns) + "." + std::to_string(file.id.inode),
           .written = seconds(written)};
 }
 

@@ -2,9 +2,9 @@
 //
 // What a store promises
 //  - list() returns every item with all its files, sorted, or fails. A file's stamp changes
-//    whenever its bytes may have changed: size, time and inode of a file, the ETag of an object. An
-//    item that contains anything but plain files under ordinary names is `odd`, with the file and
-//    the reason.
+//    whenever its bytes may have changed: size, times of write and of change, and inode of a file,
+//    the ETag of an object. An item that contains anything but plain files under ordinary names is
+//    `odd`, with the file and the reason.
 //  - read() returns the current bytes, never cached ones.
 //  - A copy is made by begin(), write() for each file, and finish(). Until finish() a folder does
 //    not list it and a bucket lists it as `begun`. finish() never replaces an item.

@@ -91,7 +91,7 @@ class MemoryStore final : public KeepStore {
   }
   void give_up(const std::string& id) override { state_.begun.erase(id); }
   Result<void> set_aside(const KeptItem& item, const std::string&) override {
-    if (auto good = log_.called("moved to the trash " + name_); !good) return good;
+    if (auto good = log_.called("set aside " + name_); !good) return good;
     state_.items.erase(item.id);
     return {};
   }

@@ -18,15 +18,10 @@ namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-// Returns an id of the mount. If the kernel provides it (5.8 and later), it also distinguishes bind
-// mounts of one file system; otherwise it is the device.
 Result<std::uint64_t> mount_of(int file, const std::string& path) {
-  struct statx facts{};
-  if (::statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &facts) != 0) {
-    return failed_call(path, "statx");
-  }
-  if ((facts.stx_mask & STATX_MNT_ID) != 0) return facts.stx_mnt_id;
-  return std::uint64_t{facts.stx_dev_major} << 32 | facts.stx_dev_minor;
+  const auto mount = mount_at(file, "");
+  if (!mount) return failed_call(path, "statx");
+  return *mount;
 }
 
 Result<void> synced(int file, const std::string& path) {
@@ -71,6 +66,18 @@ std::unexpected<Diagnostics> unsafe(const std::string& path, const std::string& 
 
 std::unexpected<Diagnostics> failed_call(const std::string& path, const char* call) {
   return fail({.code = "files.failed", .what = path + ": " + call + ": " + std::strerror(errno)});
+}
+
+// If the kernel provides the id of a mount (5.8 and later), it also distinguishes bind mounts of
+// one file system; otherwise the device is returned.
+std::optional<std::uint64_t> mount_at(int folder, const char* name) {
+  struct statx facts{};
+  constexpr int kFlags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
+  if (::statx(folder, name, kFlags, STATX_BASIC_STATS | STATX_MNT_ID, &facts) != 0) {
+    return std::nullopt;
+  }
+  if ((facts.stx_mask & STATX_MNT_ID) != 0) return facts.stx_mnt_id;
+  return std::uint64_t{facts.stx_dev_major} << 32 | facts.stx_dev_minor;
 }
 
 Result<Folder> Folder::open(const std::string& path, bool make) {

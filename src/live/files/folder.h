@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,10 @@ struct FileId {
 std::unexpected<Diagnostics> unsafe(const std::string& path, const std::string& what);
 // Returns errno as a fault "PATH: CALL: reason".
 std::unexpected<Diagnostics> failed_call(const std::string& path, const char* call);
+
+// Returns an id of the mount that a name in an open folder is on, without following a link. An
+// empty name is the folder itself. Returns nullopt if it cannot be examined; errno says why.
+std::optional<std::uint64_t> mount_at(int folder, const char* name);
 
 class Folder {
  public:

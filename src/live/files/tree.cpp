@@ -52,7 +52,9 @@ TreeFile file_of(const std::string& path, const struct stat& facts) {
           .id = {facts.st_dev, facts.st_ino},
           .bytes = static_cast<std::uint64_t>(facts.st_size),
           .written_s = facts.st_mtim.tv_sec,
-          .written_ns = facts.st_mtim.tv_nsec};
+          .written_ns = facts.st_mtim.tv_nsec,
+          .changed_s = facts.st_ctim.tv_sec,
+          .changed_ns = facts.st_ctim.tv_nsec};
 }
 
 class Walker {
@@ -100,6 +102,8 @@ class Walker {
     }
     if (S_ISDIR(facts.st_mode)) return walk_into(folder, name, path, depth);
     if (!S_ISREG(facts.st_mode)) return note(path, kind_of(facts.st_mode));
+    const auto mount = mount_at(folder.get(), name.c_str());
+    if (mount && *mount != folder.mount()) return note(path, "another file is mounted here");
     if (facts.st_nlink > 1) {
       Linked& linked = links_[{facts.st_dev, facts.st_ino}];
       linked.path = path, linked.links = facts.st_nlink, ++linked.names;
@@ -147,7 +151,10 @@ Result<void> remove_file(const Folder& parent, const char* name, const TreeFile&
     if (errno == ENOENT) return {};
     return failed_call(path, "stat");
   }
-  if (!S_ISREG(facts.st_mode) || file_of(seen.path, facts) != seen) {
+  TreeFile now = file_of(seen.path, facts);
+  // Removing another name of the file, within the tree, changed this time.
+  now.changed_s = seen.changed_s, now.changed_ns = seen.changed_ns;
+  if (!S_ISREG(facts.st_mode) || now != seen) {
     return unsafe(path, "it was replaced by another file");
   }
   if (::unlinkat(parent.get(), name, 0) != 0) return failed_call(path, "unlink");

@@ -2,9 +2,9 @@
 //
 // walk() follows no links. It lists the regular files and the folders, and everything that a tree
 // of plain data does not have as an oddity, with its path:
-//   symbolic links, special files (FIFO, socket, device), folders on another mount, names that
-//   could not be examined, files that have another name outside the tree (hard links, so others
-//   share the bytes), trees that are too deep.
+//   symbolic links, special files (FIFO, socket, device), files and folders on another mount, names
+//   that could not be examined, files that have another name outside the tree (hard links, so
+//   others share the bytes), trees that are too deep.
 // The caller decides what to do about an oddity; remove() does nothing if there is one.
 #pragma once
 
@@ -23,6 +23,9 @@ struct TreeFile {
   std::uint64_t bytes = 0;
   std::int64_t written_s = 0;  // time of the last write, since 1970
   std::int64_t written_ns = 0;
+  std::int64_t changed_s = 0;  // time of the last change of bytes, names or rights; no program can
+                               // set it back
+  std::int64_t changed_ns = 0;
 
   bool operator==(const TreeFile&) const = default;
 };

@@ -49,16 +49,21 @@ TEST_F(TreeTest, another_mount_is_odd_and_not_entered) {
   constexpr int kCannotMount = 42;
   const pid_t child = ::fork();
   if (child == 0) {
-    const std::string sub = at("root/sub").string(), other = at("outside/more").string();
+    const auto bind = [this](const char* from, const char* to) {
+      return ::mount(at(from).c_str(), at(to).c_str(), nullptr, MS_BIND, nullptr) == 0;
+    };
     const bool is_bound = ::unshare(CLONE_NEWNS) == 0 &&
                           ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                          ::mount(other.c_str(), sub.c_str(), nullptr, MS_BIND, nullptr) == 0;
+                          bind("outside/more", "root/sub") && bind("outside/secret", "root/a");
     if (!is_bound) ::_exit(kCannotMount);
     // The same device, another mount.
     const auto tree = walk(*Folder::open(path_), "root");
-    const bool is_odd =
-        tree && tree->odd.size() == 1 && tree->odd[0].path == "sub" && !tree->odd[0].what.empty();
-    ::_exit(is_odd && code(root().read("sub/deep")) == "files.unsafe" ? 0 : 1);
+    const bool is_odd = tree && tree->files.empty() && tree->odd.size() == 2 &&
+                        tree->odd[0].path == "a" && tree->odd[1].path == "sub";
+    ::_exit(is_odd && code(root().read("a")) == "files.unsafe" &&
+                    code(root().read("sub/deep")) == "files.unsafe"
+                ? 0
+                : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -401,7 +401,7 @@ TEST_F(PostgresLife, a_lock_that_cannot_be_taken_is_a_fault) {
 
 TEST_F(PostgresLife, repair_excludes_gateways_and_other_repairs) {
   auto gateway = opened();
-  EXPECT_THAT(refusal(true), HasSubstr("store.running: a gateway is running"));
+  EXPECT_THAT(refusal(true), HasSubstr("store.running: a gateway"));
   EXPECT_NE(opened(), nullptr) << "gateways share the store";
   const auto open_lock = server.asked("pg_try_advisory_lock_shared($1::int").front();
   EXPECT_THAT(open_lock.parameters, ElementsAre("1330774017", "0")) << "0x4f520001";
@@ -409,7 +409,7 @@ TEST_F(PostgresLife, repair_excludes_gateways_and_other_repairs) {
   EXPECT_TRUE(server.wait_for_connections(0));
   auto keeper = opened(true);
   EXPECT_THAT(refusal(), HasSubstr("store.running: the store is being checked"));
-  EXPECT_THAT(refusal(true), HasSubstr("store.running: a gateway is running"));
+  EXPECT_THAT(refusal(true), HasSubstr("store.running: a gateway"));
   // A gateway that lost its connection cannot reconnect while a repair runs.
   keeper.reset();
   EXPECT_TRUE(server.wait_for_connections(0));
@@ -425,13 +425,13 @@ TEST_F(PostgresLife, repair_excludes_gateways_and_other_repairs) {
 
 TEST_F(PostgresLife, a_server_that_may_lose_acknowledged_commits_is_refused) {
   server.set("fsync", "off");
-  EXPECT_THAT(refusal(), HasSubstr("off: fsync"));
+  EXPECT_THAT(refusal(), HasSubstr("fsync"));
   server.set("fsync", "on");
   server.set("full_page_writes", "off");
-  EXPECT_THAT(refusal(), HasSubstr("off: full_page_writes"));
+  EXPECT_THAT(refusal(), HasSubstr("full_page_writes"));
   server.set("full_page_writes", "on");
   server.refuse("current_setting", "42501");
-  EXPECT_THAT(refusal(), HasSubstr("off: fsync"));
+  EXPECT_THAT(refusal(), HasSubstr("fsync"));
   EXPECT_TRUE(server.asked("CREATE TABLE").empty()) << "before anything is created there";
 }
 

@@ -8,6 +8,7 @@
 #include <rocksdb/write_batch.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -215,6 +216,21 @@ std::string words_of(const rocksdb::Status& status) {
   return text;
 }
 
+// Returns the logs of the metadata as text. RocksDB does not say in which of them a record is
+// damaged.
+std::string logs_in(const std::string& folder) {
+  std::vector<std::string> logs;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() == ".log") logs.push_back(at->path().filename().string());
+  }
+  std::ranges::sort(logs);
+  std::string text;
+  for (const std::string& log : logs) text += (text.empty() ? "" : " or ") + log;
+  return text;
+}
+
 std::unexpected<Diagnostics> open_fault(const std::string& folder, const rocksdb::Status& status) {
   Diagnostic said{.code = "store.metadata", .place = {folder}};
   if (status.IsNoSpace()) {
@@ -226,6 +242,8 @@ std::unexpected<Diagnostics> open_fault(const std::string& folder, const rocksdb
     said.fix = "stop the other program, and check that the disk can be read";
   } else {
     said.what = "the metadata is damaged: " + words_of(status);
+    // Every other damaged file is in the text, with the folder.
+    if (said.what.find(folder) == said.what.npos) said.what += ", in " + logs_in(folder);
     said.why = "a file in this folder is missing, truncated or changed; nothing was written";
     said.fix =
         "restore the file, or restore this folder from a backup (docs/guide/store-operations.md)";

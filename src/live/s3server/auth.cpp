@@ -76,6 +76,22 @@ Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
   return claim;
 }
 
+// Headers that S3 also takes as parameters of a signed URL. This server does not: without them an
+// object would be stored unlocked, or shared with others than its sender asked for.
+constexpr std::string_view kOnlyHeaders[] = {"x-amz-acl",     "x-amz-bypass-governance-retention",
+                                             "x-amz-grant-",  "x-amz-copy-source",
+                                             "x-amz-tagging", "x-amz-object-lock-"};
+
+Answer<void> check_url_parameters(const S3Request& request) {
+  for (const auto& [sent, value] : request.query) {
+    const std::string name = lowered(sent);
+    if (std::ranges::none_of(kOnlyHeaders, [&](auto own) { return name.starts_with(own); }))
+      continue;
+    return refused("NotImplemented", name + " must be a signed header of the request.");
+  }
+  return {};
+}
+
 // A signed URL is made before its body is known, so most of them sign UNSIGNED-PAYLOAD. A client
 // that also sends a digest, in a header or as a parameter, must send a matching body; if the digest
 // itself is signed, the signature may cover it.
@@ -83,7 +99,9 @@ void read_url_payload(const net::Request& raw, const S3Request& request, Claim& 
   constexpr std::string_view kParameter = "X-Amz-Content-Sha256";
   claim.payload = raw.header("x-amz-content-sha256");
   const bool in_header = !claim.payload.empty();
-  if (!in_header) claim.payload = request.parameter(kParameter);
+  for (const auto& [name, value] : request.query) {
+    if (!in_header && net::is_same_name(name, kParameter)) claim.payload = value;
+  }
   if (claim.payload.empty()) claim.payload = kUnsigned;
   claim.payload_is_signed = !in_header || names(claim, "x-amz-content-sha256");
 }
@@ -92,6 +110,7 @@ Answer<Claim> claim_of_query(const net::Request& raw, const S3Request& request, 
   const auto wrong = [](const char* what) {
     return refused("AuthorizationQueryParametersError", what);
   };
+  if (auto good = check_url_parameters(request); !good) return std::unexpected(good.error());
   Claim claim{.in_query = true};
   if (request.parameter("X-Amz-Algorithm") != kAlgorithm) {
     return wrong("The value of X-Amz-Algorithm is not supported.");

@@ -339,9 +339,19 @@ TEST_F(SignedUrls, a_digest_sent_with_the_body_is_checked) {
   EXPECT_EQ(code(put_by_url("other", {{sha, "any"}})), "InvalidArgument");
   EXPECT_EQ(code(put_by_url("other", {}, {{"X-Amz-Content-Sha256", std::string(64, '0')}})),
             "XAmzContentSHA256Mismatch");
+  EXPECT_EQ(code(put_by_url("other", {}, {{sha, std::string(64, '0')}})),
+            "XAmzContentSHA256Mismatch");
   EXPECT_EQ(put_by_url("bytes", {}, {{"X-Amz-Content-Sha256", s3::sha256_hex("bytes")}}).status,
             200);
   EXPECT_EQ(get("/pail/k").body, "bytes");
+}
+
+TEST_F(SignedUrls, a_lock_or_an_acl_in_a_parameter_is_refused) {
+  for (const char* name : {"x-amz-object-lock-mode", "X-Amz-Object-Lock-Legal-Hold", "x-amz-acl",
+                           "x-amz-grant-read", "x-amz-tagging"}) {
+    EXPECT_EQ(code(put_by_url("bytes", {}, {{name, "ON"}})), "NotImplemented") << name;
+  }
+  EXPECT_EQ(get("/pail/k").status, 404);
 }
 
 TEST_F(SignedUrls, aws_chunks_are_never_stored_as_they_come) {

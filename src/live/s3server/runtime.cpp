@@ -30,6 +30,7 @@ constexpr TimeMs kWellMs = 60'000;
 constexpr TimeMs kAsideMs = 3600'000;
 constexpr double kDayMs = 24 * 3600 * 1000.0;
 constexpr std::uint64_t kScrubBytesMin = 16u << 10;
+constexpr TimeMs kScrubSayMs = 3'600'000;  // between two lines about the same damage
 constexpr std::uint64_t kScrubTicks = 7ull * 24 * 3600 * 10;  // ticks per week
 
 std::unexpected<Diagnostics> store_fault(const std::string& folder, const Refused& why) {
@@ -119,16 +120,15 @@ Answer<void> Runtime::begin() {
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
-  auto opened = open_store_folder(options.folder, options.tiers, to_hex(random_bytes(8)),
-                                  options.replace_drives, options.s3,
-                                  {.database = options.database,
-                                   .alone = !options.keeps_house,
-                                   .accepts_loss = options.accepts_loss,
-                                   .admits = [&](Metadata& metadata) -> Result<void> {
-                                     if (!options.keeps_house) return {};
-                                     return check_known_keys(metadata, options.keys,
-                                                             options.folder);
-                                   }});
+  auto opened = open_store_folder(
+      options.folder, options.tiers, to_hex(random_bytes(8)), options.replace_drives, options.s3,
+      {.database = options.database,
+       .alone = !options.keeps_house,
+       .accepts_loss = options.accepts_loss,
+       .admits = [&](Metadata& metadata) -> Result<void> {
+         if (!options.keeps_house) return {};
+         return check_known_keys(metadata, options.keys, options.folder);
+       }});
   if (!opened) return std::unexpected(opened.error());
   std::unique_ptr<Runtime> made(new Runtime(options));
   made->opened_ = std::move(*opened);
@@ -372,7 +372,12 @@ void Runtime::scrub() {
     const std::scoped_lock lock(scrub_mutex_);
     scrubbed_ = now;
   }
+  // What cannot be rebuilt is found again in each round: a small store would say so every tick.
   if (now.damaged == before.damaged) return;
+  const TimeMs at = steady_ms();
+  const bool is_new = now.mended > before.mended || scrub_said_ms_ == 0;
+  if (!is_new && at - scrub_said_ms_ < kScrubSayMs) return;
+  scrub_said_ms_ = at;
   options_.log(fmt::format("scrubbing found {} damaged shards and rebuilt {} of them",
                            now.damaged - before.damaged, now.mended - before.mended));
 }

@@ -105,6 +105,7 @@ class Runtime {
   std::mutex scrub_mutex_;
   ScrubCounts scrubbed_;             // as of the last tick
   std::uint64_t scrub_bytes_ = 0;    // bytes per tick
+  TimeMs scrub_said_ms_ = 0;         // when damage was last logged
   std::atomic<bool> leads_ = false;  // this gateway does the upkeep
   TimeMs measured_ms_ = 0;
   TimeMs swept_ms_ = 0;

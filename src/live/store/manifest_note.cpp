@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/base/text.h"
 #include "live/drives/erasure.h"
@@ -93,10 +94,15 @@ bool note_manifest(const std::string& folder) {
 }
 
 std::optional<ManifestDoubt> manifest_doubt(const std::string& folder) {
-  const auto note = read_note(folder);
   const auto name = current_name(folder);
-  if (!note || !name) return std::nullopt;
-  const auto noted = number_of(note->name);
+  if (!name) return std::nullopt;
+  std::error_code error;
+  if (!std::filesystem::exists(folder + "/metadata/" + *name, error) && !error) {
+    return ManifestDoubt{fmt::format(
+        "{0}/metadata/CURRENT names {0}/metadata/{1}, which is missing", folder, *name)};
+  }
+  const auto note = read_note(folder);
+  const auto noted = note ? number_of(note->name) : std::nullopt;
   const auto now = number_of(*name);
   if (!noted || !now || *now > *noted) return std::nullopt;
   const std::string metadata = folder + "/metadata/";

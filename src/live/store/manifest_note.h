@@ -29,10 +29,11 @@ bool note_manifest(const std::string& folder);
 
 struct ManifestDoubt {
   std::string what;
-  bool is_older = false;  // CURRENT names an earlier file; otherwise the file itself is damaged
+  bool is_older = false;  // CURRENT names an earlier file; otherwise a file is missing or damaged
 };
-// Compares the MANIFEST with the note. Returns nullopt if everything that was noted is there, if
-// there is no note, or if CURRENT cannot be read.
+// Returns a doubt if CURRENT names a file that does not exist, or if the MANIFEST is not as noted.
+// Returns nullopt if everything that was noted is there, if there is no note, or if CURRENT cannot
+// be read.
 std::optional<ManifestDoubt> manifest_doubt(const std::string& folder);
 
 }  // namespace orrery::store

@@ -182,8 +182,12 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
     found += drive ? 1 : 0;
     to.drives.emplace(id, drive ? std::move(*drive) : nullptr);
   }
-  if (found == 0) return folder_fault(to.folder, 0, "none of the store's drives is available");
-  return {};
+  if (found > 0) return {};
+  Diagnostics none = {{.code = "store.drive",
+                       .place = {to.folder},
+                       .what = "none of the store's drives is available"}};
+  none.insert(none.end(), to.notes.begin(), to.notes.end());
+  return std::unexpected(std::move(none));
 }
 
 // Creates the missing drives again, after everything that is there has been checked.
@@ -455,6 +459,12 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   }
   const std::string file = folder + "/store";
   auto text = drives::read_file(file);
+  std::error_code error;
+  if (!text &&
+      (fs::exists(fs::symlink_status(file, error)) || error == std::errc::permission_denied)) {
+    return folder_fault(file, 0, "the store's file cannot be read",
+                        "start the store as the user who owns its folder, and check the disk");
+  }
   const bool make = !text;
   if (make && wish.looks) return folder_fault(folder, 0, "there is no store here");
   if (make) {
@@ -473,7 +483,6 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
     OpenedFolder before;
     const bool known = begun && read_store_file(before, file + ".begun", *begun);
     text = store_text(known ? before.id : id, tiers, wish.database);
-    std::error_code error;
     fs::create_directories(folder, error);
   }
   OpenedFolder opened;

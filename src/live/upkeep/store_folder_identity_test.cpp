@@ -255,6 +255,20 @@ TEST_F(IdentityTest, each_damaged_file_is_named) {
   run(1);
 }
 
+// After a crash there is no list of the files to compare.
+TEST_F(IdentityTest, each_damaged_file_is_named_after_a_crash) {
+  run(3, true);
+  const std::string log = file_ending(".log");
+  const std::string current = folder + "/metadata/CURRENT";
+  ASSERT_GT(fs::file_size(log), 100u);
+  const std::string whole = *drives::read_file(log);
+  flip(log, 11);
+  EXPECT_THAT(refusal().what, HasSubstr(fs::path(log).filename().string()));
+  std::ofstream(log, std::ios::binary) << whole;
+  std::ofstream(current) << "MANIFEST-000001\n";
+  EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT"), HasSubstr("MANIFEST-000001")));
+}
+
 TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
   const std::string sealed = *drives::read_file(folder + "/sealed");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata", rows::RocksOpening::use));
@@ -263,12 +277,19 @@ TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
 }
 
 TEST_F(IdentityTest, missing_permission_is_not_reported_as_damage) {
-  if (::geteuid() != 0) fs::permissions(folder + "/metadata/CURRENT", fs::perms::none);
+  if (::geteuid() != 0) {
+    fs::permissions(folder + "/metadata/CURRENT", fs::perms::none);
+    fs::permissions(folder + "/store", fs::perms::none);
+  }
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
     const auto said = rows::missing_right(folder + "/metadata", false);
-    ::_exit(said && said->what.find("no permission to read") != std::string::npos ? 0 : 1);
+    const auto opened = open_store_folder(folder, {{.name = "hot"}}, "id-2");
+    const bool is_refused =
+        !opened && opened.error().front().what.find("cannot be read") != std::string::npos;
+    const bool is_said = said && said->what.find("no permission to read") != std::string::npos;
+    ::_exit(is_said && is_refused ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
