@@ -68,6 +68,22 @@ void visit_fields(V& v, S& s) {
           .moves = "storm_time rises"});
 }
 
+// Ports of the hosts on a network.
+template <class V, Is<Network> S>
+void visit_ports(V& v, S& s) {
+  v("ports_per_node", s.ports_per_node,
+    Field{.doc = "ports per host on this network",
+          .absent = "compute: its NICs; storage: 2; management: 1",
+          .range = Range::at_least_one,
+          .moves = "per_node rises"});
+  v("port_rate", s.port_rate,
+    Field{.doc = "rate of one such port, per direction",
+          .unit = "Gb/s",
+          .absent = "the rate of the node's NIC or of the switch",
+          .range = Range::positive,
+          .moves = "per_node rises"});
+}
+
 template <class V, Is<Network> S>
 void visit_fields(V& v, S& s) {
   v("topology", s.topology,
@@ -128,17 +144,7 @@ void visit_fields(V& v, S& s) {
           .range = Range::at_least_one,
           .not_yet =
               "a dragonfly is always built balanced; the number of groups follows from its size"});
-  v("ports_per_node", s.ports_per_node,
-    Field{.doc = "ports per host on this network",
-          .absent = "compute: its NICs; storage: 2; management: 1",
-          .range = Range::at_least_one,
-          .moves = "per_node rises"});
-  v("port_rate", s.port_rate,
-    Field{.doc = "rate of one such port, per direction",
-          .unit = "Gb/s",
-          .absent = "the rate of the node's NIC or of the switch",
-          .range = Range::positive,
-          .moves = "per_node rises"});
+  visit_ports(v, s);
   v("encrypted", s.encrypted,
     Field{.doc = "traffic on this network is encrypted",
           .moves = "rule policy.encryption-in-transit"});

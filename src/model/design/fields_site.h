@@ -59,6 +59,23 @@ void visit_plant(V& v, S& s) {
           .moves = "cooling_hottest rises"});
 }
 
+// What the site promises about its data and tenants.
+template <class V, Is<Site> S>
+void visit_policies(V& v, S& s) {
+  v("air_gapped", s.air_gapped,
+    Field{.doc = "nothing in the site may call any service outside",
+          .moves = "rule policy.air-gap"});
+  v("encryption_at_rest", s.encryption_at_rest,
+    Field{.doc = "every tier of the site encrypts what it stores",
+          .moves = "rule policy.encryption-at-rest"});
+  v("encryption_in_transit", s.encryption_in_transit,
+    Field{.doc = "every network of the site encrypts what it carries",
+          .moves = "rule policy.encryption-in-transit"});
+  v("tenant_isolation", s.tenant_isolation,
+    Field{.doc = "partition keys, VLANs or VRFs keep tenants apart",
+          .moves = "rule policy.tenant-isolation"});
+}
+
 template <class V, Is<Site> S>
 void visit_fields(V& v, S& s) {
   v("name", s.name,
@@ -115,18 +132,7 @@ void visit_fields(V& v, S& s) {
           .range = Range::any,
           .moves = "pue falls"});
   visit_plant(v, s);
-  v("air_gapped", s.air_gapped,
-    Field{.doc = "nothing in the site may call any service outside",
-          .moves = "rule policy.air-gap"});
-  v("encryption_at_rest", s.encryption_at_rest,
-    Field{.doc = "every tier of the site encrypts what it stores",
-          .moves = "rule policy.encryption-at-rest"});
-  v("encryption_in_transit", s.encryption_in_transit,
-    Field{.doc = "every network of the site encrypts what it carries",
-          .moves = "rule policy.encryption-in-transit"});
-  v("tenant_isolation", s.tenant_isolation,
-    Field{.doc = "partition keys, VLANs or VRFs keep tenants apart",
-          .moves = "rule policy.tenant-isolation"});
+  visit_policies(v, s);
   v("ready", s.ready,
     Field{.doc = "items with a lead time that are already on site",
           .part = Part::lead_time,
@@ -160,6 +166,28 @@ void visit_host(V& v, S& s) {
           .absent = "200 TFLOP/s per socket, assumed",
           .range = Range::positive,
           .moves = "ttft falls"});
+}
+
+// Power of one node.
+template <class V, Is<CustomNode> S>
+void visit_power(V& v, S& s) {
+  v("max_power", s.max_power,
+    Field{.doc = "nameplate power",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_nameplate rises"});
+  v("typical_power", s.typical_power,
+    Field{.doc = "mean power under load, at most the nameplate",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_mean rises"});
+  v("idle_power", s.idle_power,
+    Field{.doc = "power when idle, at most the nameplate",
+          .unit = "W",
+          .absent = kAsNode,
+          .moves = "it_mean rises"});
 }
 
 template <class V, Is<CustomNode> S>
@@ -212,23 +240,7 @@ void visit_fields(V& v, S& s) {
           .moves = "capacity rises"});
   v("rack_units", s.rack_units,
     Field{.doc = "height in the rack", .absent = kAsNode, .moves = "racks rises"});
-  v("max_power", s.max_power,
-    Field{.doc = "nameplate power",
-          .unit = "kW",
-          .absent = kAsNode,
-          .range = Range::positive,
-          .moves = "it_nameplate rises"});
-  v("typical_power", s.typical_power,
-    Field{.doc = "mean power under load, at most the nameplate",
-          .unit = "kW",
-          .absent = kAsNode,
-          .range = Range::positive,
-          .moves = "it_mean rises"});
-  v("idle_power", s.idle_power,
-    Field{.doc = "power when idle, at most the nameplate",
-          .unit = "W",
-          .absent = kAsNode,
-          .moves = "it_mean rises"});
+  visit_power(v, s);
   v("price", s.price,
     Field{.doc = "purchase price of one node",
           .unit = "kUSD",

@@ -8,7 +8,6 @@
 
 #include "core/base/csv.h"
 #include "core/base/text.h"
-#include "core/catalog/config_json.h"
 #include "core/catalog/named_file.h"
 #include "model/design/names.h"
 #include "model/design/slurm_fleets.h"
@@ -19,11 +18,6 @@ namespace {
 
 // Most shards of a Reed-Solomon code over bytes.
 constexpr int kMostShards = 255;
-
-ValueReader::Fault no_files(const std::string& name, const char* way_out) {
-  return {"design.no-files", fmt::format("`{}` cannot be read here", name),
-          "files cannot be read from here", way_out};
-}
 
 class NameCheck {
  public:
@@ -554,7 +548,7 @@ class NameCheck {
   void model(const std::string& name, const std::string& path) {
     if (v_.catalog().model(name)) return;
     if (name.ends_with(".json")) {
-      local_model(name, path);
+      check_local_model(d_, v_, read_file_, name, path);
       return;
     }
     const auto close = nearest(name, v_.ids(design::Part::model));
@@ -564,8 +558,6 @@ class NameCheck {
                           : std::string("see `orrery catalog models`")});
   }
 
-  void local_model(const std::string& name, const std::string& path);
-
   design::Design& d_;
   ValueReader& v_;
   const catalog::ReadFile& read_file_;
@@ -573,23 +565,6 @@ class NameCheck {
   std::vector<std::string> fleets_;
   std::vector<std::string> tiers_;
 };
-
-void NameCheck::local_model(const std::string& name, const std::string& path) {
-  if (std::ranges::find(d_.local_models, name, &design::LocalModel::path) != d_.local_models.end())
-    return;
-  const auto text = catalog::named_file(read_file_, name);
-  if (!text) return complain(path, no_files(name, "name a model of the catalog"));
-  auto shape = *text ? catalog::model_from_config_json(**text, name)
-                     : Result<catalog::ModelShape>(std::unexpected(text->error()));
-  if (shape) {
-    d_.local_models.push_back({name, *std::move(shape)});
-    return;
-  }
-  for (const Diagnostic& fault : shape.error()) {
-    complain(path, {"design.model-file", fmt::format("`{}`: {}", name, fault.what), fault.why,
-                    fault.fix});
-  }
-}
 
 }  // namespace
 

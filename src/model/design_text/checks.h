@@ -8,6 +8,15 @@
 
 namespace orrery::design_text {
 
+// The fault of a design that names a file, if no files can be read.
+ValueReader::Fault no_files(const std::string& name, std::string way_out);
+
+// Reads the config.json that `path` names as its model into design.local_models, unless it is there
+// already.
+void check_local_model(design::Design& design, ValueReader& values,
+                       const catalog::ReadFile& read_file, const std::string& name,
+                       const std::string& path);
+
 // Reads the hours that sites name into design.local_hours, and checks what depends on them: a PUE
 // that is given twice, work that waits for clean hours when none are known, backup power and
 // cooling when no outage or weather is known.

@@ -181,33 +181,33 @@ void write_words(JsonWriter& w) {
   w.end_array();
 }
 
-void write_spans(JsonWriter& w, const LogReader& log) {
+void write_spans(JsonWriter& w, const LogReader& events) {
   w.key("tracks").begin_array();
-  for (const std::string& name : log.tracks.texts()) w.value(name);
+  for (const std::string& name : events.tracks.texts()) w.value(name);
   w.end_array().key("spans").begin_object();
-  column(w, "track", log.spans, [](const Span& s) { return s.track; });
-  column(w, "begin_s", log.spans, [](const Span& s) { return s.begin_s; });
-  column(w, "end_s", log.spans, [](const Span& s) { return s.end_s; });
-  column(w, "word", log.spans, [](const Span& s) { return s.word; });
-  column(w, "why", log.spans, [](const Span& s) { return s.why; });
-  column(w, "saves_every_s", log.spans, [](const Span& s) { return s.saves_every_s; });
+  column(w, "track", events.spans, [](const Span& s) { return s.track; });
+  column(w, "begin_s", events.spans, [](const Span& s) { return s.begin_s; });
+  column(w, "end_s", events.spans, [](const Span& s) { return s.end_s; });
+  column(w, "word", events.spans, [](const Span& s) { return s.word; });
+  column(w, "why", events.spans, [](const Span& s) { return s.why; });
+  column(w, "saves_every_s", events.spans, [](const Span& s) { return s.saves_every_s; });
   w.end_object();
 }
 
-void write_points(JsonWriter& w, const LogReader& log) {
+void write_points(JsonWriter& w, const LogReader& events) {
   w.key("point_names").begin_array();
-  for (const std::string& name : log.point_names.texts()) {
+  for (const std::string& name : events.point_names.texts()) {
     const std::string_view kind = name == world::kHostRepaired ? "repaired"
                                   : name == world::kLemon      ? "lemon"
                                                                : "fault";
     w.begin_object().field("name", name).field("kind", kind).end_object();
   }
   w.end_array().key("points").begin_object();
-  column(w, "t_s", log.points, [](const Point& p) { return p.t_s; });
-  column(w, "fleet", log.points,
+  column(w, "t_s", events.points, [](const Point& p) { return p.t_s; });
+  column(w, "fleet", events.points,
          [](const Point& p) { return p.fleet ? static_cast<int>(p.fleet->value()) : kNone; });
-  column(w, "host", log.points, [](const Point& p) { return p.host; });
-  column(w, "name", log.points, [](const Point& p) { return p.name; });
+  column(w, "host", events.points, [](const Point& p) { return p.host; });
+  column(w, "name", events.points, [](const Point& p) { return p.name; });
   w.end_object();
 }
 
@@ -263,14 +263,14 @@ void write_column(JsonWriter& w, const world::Series& series, std::size_t c) {
 }  // namespace
 
 std::string run_timeline_json(const run::Run& run) {
-  const LogReader log(run);
+  const LogReader events(run);
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "timeline");
   w.field("design", run.design).field("simulated_s", run.simulated.base());
   w.field("seed", run.seed).field("accelerators", run.accelerators);
   write_words(w);
-  write_spans(w, log);
-  write_points(w, log);
+  write_spans(w, events);
+  write_points(w, events);
   write_hosts(w, run);
   w.key("series").begin_object().field("bin_s", run.series.bin.base());
   w.key("columns").begin_array();
