@@ -203,7 +203,7 @@ TEST(DocsLinks, lead_somewhere) {
   }
 }
 
-// Every page is in the table of contents, so that nobody has to guess where to read.
+// Every page is in the table of contents, so that readers need not guess where to look.
 TEST(DocsLinks, the_table_of_contents_has_every_page) {
   const std::string contents = golden_text(kRoot / "docs/README.md");
   for (const std::string& path : page_paths()) {

@@ -32,7 +32,7 @@ Result<void> check_private_file(const std::string& file) {
     return fail({.code = "store.secrets",
                  .place = {file},
                  .what = fmt::format("the file belongs to another user (uid {})", found.st_uid),
-                 .why = "whoever has its secrets can read and change what is stored",
+                 .why = "anyone who has its secrets can read and change what is stored",
                  .fix = "chown it to the user who runs the store, and chmod 600"});
   }
   if ((mode & 0077 & ~allowed) == 0) return {};

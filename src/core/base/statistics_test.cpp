@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-TEST(Statistics, quantile_lies_between_its_neighbours) {
+TEST(Statistics, quantile_is_between_its_neighbours) {
   const std::vector<double> v = {40, 10, 30, 20};
   EXPECT_EQ(quantile(v, 0), 10);
   EXPECT_EQ(quantile(v, 1), 40);

@@ -78,7 +78,7 @@ TEST(PowerTree, enough_power_caps_no_feed) {
 }
 
 // power_capping.csv. The generic fit is low confidence; the widest miss is 0.09.
-TEST(PowerCap, lies_near_published_points) {
+TEST(PowerCap, is_near_published_points) {
   EXPECT_NEAR(capped_speed(0.857, Boundness::compute), 0.875, 0.09);  // H100 bf16 training
   EXPECT_NEAR(capped_speed(0.625, Boundness::compute), 0.905, 0.10);  // A100 training, recalled
   EXPECT_NEAR(capped_speed(0.714, Boundness::compute), 0.853, 0.03);  // RTX 3090 prefill

@@ -20,7 +20,7 @@ SitePower site(const SitePowerRequest& request) {
 
 // data/catalog/pue_model_by_climate.csv: p10 to p90 of eight climates and methods, with dry coolers
 // and the usual chain at N.
-TEST(Pue, lies_within_the_climate_table) {
+TEST(Pue, is_within_the_climate_table) {
   for (const catalog::PueByClimate& row : shipped_catalog().pue_by_climate) {
     const SitePower s = site({.cooling_id = row.cooling_id,
                               .redundancy_id = "n",

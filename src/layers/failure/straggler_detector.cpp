@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/base/math.h"
 #include "core/base/statistics.h"
@@ -143,14 +144,23 @@ void add_rails(const StepTimes& times, Groups& groups) {
   }
 }
 
-std::vector<Groups> groups_of(const StepTimes& times) {
+// Groups of one kind, and the layer at fault if most ranks of a group are slow.
+struct GroupKind {
+  Groups groups;
+  SlowLayer layer;
+};
+
+std::vector<GroupKind> groups_of(const StepTimes& times) {
   Groups hosts, leaves, rails;
   for (std::size_t r = 0; r < times.ranks.size(); ++r) {
     if (!times.ranks[r].host.empty()) hosts["host " + times.ranks[r].host].insert(r);
     if (!times.ranks[r].leaf.empty()) leaves["leaf " + times.ranks[r].leaf].insert(r);
   }
   add_rails(times, rails);
-  return {leaves, rails, hosts};  // the widest cause first
+  // The widest cause first.
+  return {{std::move(leaves), SlowLayer::fabric},
+          {std::move(rails), SlowLayer::fabric},
+          {std::move(hosts), SlowLayer::host_input}};
 }
 
 SlowLayer layer_alone(SlowPattern pattern) {
@@ -167,8 +177,7 @@ SlowLayer layer_alone(SlowPattern pattern) {
 
 void name_layers(const StepTimes& times, std::map<std::size_t, Straggler>& slow) {
   for (auto& [rank, found] : slow) found.layer = layer_alone(found.pattern);
-  const std::vector<Groups> kinds = groups_of(times);
-  for (const Groups& groups : kinds) {
+  for (const auto& [groups, layer] : groups_of(times)) {
     for (const auto& [name, members] : groups) {
       std::size_t hit = 0;
       for (const std::size_t r : members) hit += slow.contains(r) && slow.at(r).shared.empty();
@@ -180,7 +189,7 @@ void name_layers(const StepTimes& times, std::map<std::size_t, Straggler>& slow)
       for (const std::size_t r : members) {
         if (!slow.contains(r) || !slow.at(r).shared.empty()) continue;
         slow.at(r).shared = name;
-        slow.at(r).layer = name.starts_with("host ") ? SlowLayer::host_input : SlowLayer::fabric;
+        slow.at(r).layer = layer;
       }
     }
   }

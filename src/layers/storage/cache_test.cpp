@@ -115,7 +115,7 @@ TEST(Cache, full_cache_always_hits) {
 }
 
 // A shuffle buffer is between a fixed order and a full shuffle, and LRU hits grow with its size.
-TEST(Cache, shuffle_buffer_lies_between) {
+TEST(Cache, shuffle_buffer_is_between) {
   ReplayOptions o{.policy = catalog::EvictionPolicy::lru, .items = 1000, .capacity = 500};
   double before = -1;
   for (const int buffer : {0, 100, 1000}) {

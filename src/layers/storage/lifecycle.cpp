@@ -473,8 +473,7 @@ class Decider {
          .aside = view.name});
   }
 
-  // Asks the same question as before it was set aside, of what is seen now, as if it were back in
-  // place.
+  // Repeats the check made before it was set aside, on what is seen now, as if it were back.
   std::optional<std::vector<CopyNeed>> grounds_to_purge(const AsideView& view,
                                                         const AsideFact& fact) const {
     const auto at = std::ranges::find(policy_.places, view.place, &KeepPlace::name);
@@ -483,8 +482,7 @@ class Decider {
     const ItemState* item = state_of(view.item.id);
     if (item && is_left_alone(*item)) return std::nullopt;
     if (item && item->states[place] != CopyState::absent) {
-      // Another copy has taken its place: it must have the same bytes, otherwise an operator
-      // decides.
+      // Another copy took its place: it must have the same bytes, otherwise an operator decides.
       std::vector<CopyNeed> good = durable_copies(*item);
       const bool is_same = !fact.digest.empty() && fact.digest == digest_of(view.item.id);
       return is_same && !good.empty() ? std::optional(std::move(good)) : std::nullopt;

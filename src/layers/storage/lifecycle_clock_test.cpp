@@ -1,5 +1,5 @@
-// A wall clock that was set stops removals: what is too old, and which checkpoint is the newest,
-// cannot be told by it.
+// After the wall clock was set, nothing is removed: the clock then says neither what is too old nor
+// which checkpoint is the newest.
 #include "layers/storage/lifecycle_clock.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST_F(ClockTest, clock_set_forward_removes_nothing_for_a_day_and_raises_an_aler
   pass(hours(23));
   EXPECT_THAT(asked(), IsEmpty());
   pass(hours(1.5));
-  EXPECT_THAT(asked(), ElementsAre("remove b", "remove a")) << "nobody has set it right";
+  EXPECT_THAT(asked(), ElementsAre("remove b", "remove a")) << "no one has corrected it";
 }
 
 TEST_F(ClockTest, clock_set_right_again_is_believed_at_once) {

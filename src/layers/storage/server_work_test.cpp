@@ -25,7 +25,7 @@ TEST(ServerWork, copies_are_not_coded) {
 }
 
 // Coding alone, at the rates that ISA-L reached on one core, in GB/s of data.
-TEST(ServerWork, coding_lies_near_the_measured_rates) {
+TEST(ServerWork, coding_is_near_the_measured_rates) {
   struct Row {
     int data, parity;
     double measured;

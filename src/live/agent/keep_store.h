@@ -115,7 +115,7 @@ inline constexpr char kGoingEnding = '~';
 
 // Returns what is wrong with a name or path of an item, or nothing. The rules are those of
 // files/path.h, and UTF-8 without control characters, so that a manifest can contain it. A part
-// that the agent itself uses beside items means that a place lies inside the item.
+// that the agent itself uses beside items means that a place is inside the item.
 std::string kept_path_fault(std::string_view path);
 
 // Every folder in `folder` is an item. hold() creates the folder if its parent exists.

@@ -374,8 +374,8 @@ TEST_F(DriveNote, falls_back_to_the_synced_one_when_torn) {
   EXPECT_EQ(drive->note().value(), "synced");
   damage(33);
   EXPECT_EQ(drive->note().error().kind, PortFault::corrupt);
-  ASSERT_TRUE(drive->set_note("anew", true));
-  EXPECT_EQ(drive->note().value(), "anew");
+  ASSERT_TRUE(drive->set_note("again", true));
+  EXPECT_EQ(drive->note().value(), "again");
 }
 
 }  // namespace

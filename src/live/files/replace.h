@@ -15,7 +15,7 @@
 
 namespace orrery::files {
 
-// Writes all of it; a signal does not end it.
+// Writes the whole text, also if signals interrupt the call.
 bool write_all(int file, std::string_view text);
 
 // Syncs a folder, so that names made or changed in it last.

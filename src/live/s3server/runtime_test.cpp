@@ -352,7 +352,7 @@ TEST_F(RuntimeTest, lifecycle_rules_are_carried_out) {
 TEST_F(RuntimeTest, a_clock_set_forward_removes_no_object) {
   std::atomic<TimeMs> ahead_ms = 0;
   options.wall_clock = [&] { return wall_clock_ms() + ahead_ms; };
-  options.gateway.day_ms = 5000;  // a clock in doubt rests the rules for so long
+  options.gateway.day_ms = 5000;  // rules pause for this long when the clock is in doubt
   storage::KeepPlace hot{.name = "hot"};
   hot.keep.window = days(7);
   options.moves.places = {hot};

@@ -166,8 +166,8 @@ Result<void> check_known_keys(rows::Metadata& metadata, const KeyRing& keys,
   if (*last && !keys.keys.contains(**last)) {
     return fail({.code = "store.key",
                  .place = {folder},
-                 .what = "the store is enciphered with the key " + **last + ", which was not given",
-                 .why = "what is there could not be read, and what is new would be in the clear",
+                 .what = "the store is encrypted with the key " + **last + ", which was not given",
+                 .why = "existing data could not be read, and new data would be stored unencrypted",
                  .fix = "name it with --key-file or --key-command"});
   }
   for (const auto& [id, master] : keys.keys) {

@@ -43,9 +43,8 @@ class HoursCheck {
       return;
     const auto text = catalog::named_file(read_file_, name);
     if (!text) {
-      return complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", name),
-                             "files cannot be read from here",
-                             "leave `hours` out: the region's yearly means are used instead"});
+      return complain(
+          path, no_files(name, "leave `hours` out: the region's yearly means are used instead"));
     }
     auto hours = *text ? catalog::read_site_hours(**text, name)
                        : Result<catalog::SiteHours>(std::unexpected(text->error()));

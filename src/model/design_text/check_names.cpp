@@ -8,7 +8,6 @@
 
 #include "core/base/csv.h"
 #include "core/base/text.h"
-#include "core/catalog/config_json.h"
 #include "core/catalog/named_file.h"
 #include "model/design/names.h"
 #include "model/design/slurm_fleets.h"
@@ -549,7 +548,7 @@ class NameCheck {
   void model(const std::string& name, const std::string& path) {
     if (v_.catalog().model(name)) return;
     if (name.ends_with(".json")) {
-      check_local_model(d_, v_, read_file_, {name, path});
+      check_local_model(d_, v_, read_file_, name, path);
       return;
     }
     const auto close = nearest(name, v_.ids(design::Part::model));

@@ -8,22 +8,19 @@
 
 namespace orrery::design_text {
 
+// The fault of a design that names a file, if no files can be read.
+ValueReader::Fault no_files(const std::string& name, std::string way_out);
+
+// Reads the config.json that `path` names as its model into design.local_models, unless it is there
+// already.
+void check_local_model(design::Design& design, ValueReader& values,
+                       const catalog::ReadFile& read_file, const std::string& name,
+                       const std::string& path);
+
 // Reads the hours that sites name into design.local_hours, and checks what depends on them: a PUE
 // that is given twice, work that waits for clean hours when none are known, backup power and
 // cooling when no outage or weather is known.
 void check_hours(design::Design& design, ValueReader& values, const catalog::ReadFile& read_file);
-
-// The fault of a name that is a file, where no files can be read.
-ValueReader::Fault no_files(const std::string& name, const char* way_out);
-
-// The name of a model's config.json, and the field that holds it.
-struct LocalModelPlace {
-  const std::string& name;
-  const std::string& path;
-};
-// Reads the model's config.json into design.local_models, unless it is there already.
-void check_local_model(design::Design& design, ValueReader& values,
-                       const catalog::ReadFile& read_file, const LocalModelPlace& at);
 
 // Checks how a network marks and pauses: thresholds in order, and a watchdog time only with a
 // watchdog.

@@ -36,7 +36,7 @@ void for_each_job(const Jobs& jobs, Visit visit) {
 // on: both are taken from it.
 Jobs resolve_jobs(const machine::Machine& machine, const Jobs* earlier = nullptr);
 
-// A machine and the jobs on it; copies share both, which nobody changes.
+// A machine and the jobs on it; copies share both, and neither changes.
 struct LoadedMachine {
   std::shared_ptr<const machine::Machine> machine;
   std::shared_ptr<const Jobs> jobs;

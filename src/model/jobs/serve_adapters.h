@@ -20,7 +20,7 @@ struct AdapterView {
 };
 AdapterView adapter_view(const serving::Replica& replica, const serving::ServingPoint& point,
                          const serving::RequestShape& request);
-// Returns no figures for a replica without adapters; `error` is that of its latencies.
+// Returns no figures for a replica without adapters; `error` is the half-width of its latencies.
 std::vector<figures::Figure> adapter_figures(const AdapterView& view, double error);
 
 }  // namespace orrery::jobs

@@ -67,7 +67,7 @@ TEST(LedgerView, only_jobs_of_lower_priority_make_way) {
   }
 }
 
-// 120 nodes depend on four leaves of 32, of the last of which they use a part. One is out four
+// 120 nodes depend on four leaves of 32 ports, the last of which is partly used. One is out for four
 // hours in 1000 days, and the run with it, unless there are as many spares as nodes.
 TEST(LedgerView, leaf_failures_need_spares_for_all_its_nodes) {
   design::Design d = lab_design("superpod-h100");

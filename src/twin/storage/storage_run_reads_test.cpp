@@ -145,8 +145,8 @@ struct SharedWires {
   MadeDay day;
 };
 
-// The burst writes from 2.25 s after its start for 4 s. The ring runs three tenths into the planned
-// longest part of a drain.
+// The burst writes for 4 s, from 2.25 s after its start. The ring starts after three tenths of the
+// planned longest part of a drain.
 TEST(StorageRunReads, a_burst_slows_a_ring_on_shared_wires) {
   SharedWires wires;
   const JobStorage early = wires.ring_with({.server = seconds(1), .metadata = seconds(2)});

@@ -86,7 +86,7 @@ class HostLives final : public sim::EventHandler {
 
   Host& host(design::FleetIndex fleet, HostIndex number) { return hosts_[fleet][number]; }
   void fail(design::FleetIndex fleet, HostIndex number);
-  // A silent fault is detected.
+  // Called when a silent fault is detected.
   void find(design::FleetIndex fleet, HostIndex number);
   const failure::FaultCause& draw_cause(Host& host, design::FleetIndex fleet);
   sim::TimerId after(Seconds wait, Kind kind, design::FleetIndex fleet, HostIndex number);
