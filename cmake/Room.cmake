@@ -36,6 +36,16 @@ function(orrery_precompile target kind)
   endif()
 endfunction()
 
+# Options of a test program. The line of a failing assertion matters more than speed, and -O0 halves
+# the build time. ASan and UBSan watch the product that a test calls, not the test's own code, which
+# compiles a third faster without them.
+function(orrery_test_options target)
+  target_compile_options(${target} PRIVATE -O0)
+  if(ORRERY_SANITIZE MATCHES "address" AND NOT ORRERY_FUZZ)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+  endif()
+endfunction()
+
 # orrery_register(TARGET PREFIX [VARIABLE=value ...]): registers a test program with ctest. One process
 # per test would spend most of its time on starting, so each program runs in a few parallel shards;
 # ORRERY_EACH_TEST registers every test separately.
@@ -119,8 +129,7 @@ function(orrery_room folder)
     list(TRANSFORM ROOM_TEST_ROOMS PREPEND room_)
     target_link_libraries(${name}_test PRIVATE room_${name} ${ROOM_TEST_ROOMS} GTest::gmock_main)
     target_compile_definitions(${name}_test PRIVATE ORRERY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    # In tests the line of a failing assertion matters more than speed, and -O0 halves the build time.
-    target_compile_options(${name}_test PRIVATE -O0)
+    orrery_test_options(${name}_test)
     orrery_precompile(${name}_test test)
     if(ORRERY_UNITY)
       set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ORRERY_UNITY_BATCH})

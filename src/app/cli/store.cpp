@@ -367,12 +367,23 @@ void care_options(Arguments& arguments, StoreOptions& options) {
                    "TIME");
 }
 
-// Adds the options of the address and of TLS.
-void address_options(Arguments& arguments, StoreOptions& options) {
-  arguments.option("--listen", options.listen, "address of this machine to listen on", "ADDRESS");
-  arguments.option("--tls-certificate", options.certificate,
-                   "serve TLS with this certificate and its chain (PEM)", "FILE");
-  arguments.option("--tls-key", options.key, "private key of the certificate (PEM)", "FILE");
+// Options for tenants, keys and the audit log.
+void guard_options(Arguments& arguments, StoreOptions& options) {
+  arguments.option("--tenants", options.tenants,
+                   "tenants besides the first, one per line: NAME ACCESS-KEY SECRET-KEY "
+                   "[quota=10TB]; without it, the same tenants as before",
+                   "FILE");
+  arguments.option("--key-file", options.key_file,
+                   "encrypt stored data and tenants' secrets with the keys in FILE: lines of "
+                   "ID and 64 hexadecimal digits; the first key encrypts new data",
+                   "FILE");
+  arguments.option("--key-command", options.key_command,
+                   "command that prints the keys, instead of --key-file", "TEXT");
+  arguments.option("--s3-keys", options.s3_keys,
+                   "keys of tiers in other object stores: lines of BUCKET ACCESS-KEY "
+                   "SECRET-KEY; default: the environment (AWS_ACCESS_KEY_ID, ...)",
+                   "FILE");
+  arguments.option("--audit", options.audit, "append one JSON line per request to FILE", "FILE");
 }
 
 }  // namespace
@@ -411,22 +422,7 @@ Verb store_verb() {
             "--promote", options->promote,
             "copy objects read from warm or cold tiers to hot, and keep them there for TIME",
             "TIME");
-        arguments.option("--tenants", options->tenants,
-                         "tenants besides the first, one per line: NAME ACCESS-KEY SECRET-KEY "
-                         "[quota=10TB]; without it, the same tenants as before",
-                         "FILE");
-        arguments.option("--key-file", options->key_file,
-                         "encrypt stored data and tenants' secrets with the keys in FILE: lines of "
-                         "ID and 64 hexadecimal digits; the first key encrypts new data",
-                         "FILE");
-        arguments.option("--key-command", options->key_command,
-                         "command that prints the keys, instead of --key-file", "TEXT");
-        arguments.option("--s3-keys", options->s3_keys,
-                         "keys of tiers in other object stores: lines of BUCKET ACCESS-KEY "
-                         "SECRET-KEY; default: the environment (AWS_ACCESS_KEY_ID, ...)",
-                         "FILE");
-        arguments.option("--audit", options->audit, "append one JSON line per request to FILE",
-                         "FILE");
+        guard_options(arguments, *options);
         arguments.flag("--md5", options->md5,
                        "make the ETag of a large object its MD5, even if the client sent no MD5");
         arguments.flag("--open-metrics", options->open_metrics,
@@ -442,7 +438,11 @@ Verb store_verb() {
         care_options(arguments, *options);
         arguments.option("--domain", options->domain,
                          "domain of virtual-hosted buckets (BUCKET.DOMAIN)", "NAME");
-        address_options(arguments, *options);
+        arguments.option("--listen", options->listen, "address of this machine to listen on",
+                         "ADDRESS");
+        arguments.option("--tls-certificate", options->certificate,
+                         "serve TLS with this certificate and its chain (PEM)", "FILE");
+        arguments.option("--tls-key", options->key, "private key of the certificate (PEM)", "FILE");
         arguments.option("--region", options->region, "name of the region", "NAME");
         return [options](Terminal& terminal) { return run_words(*options, terminal); };
       }};

@@ -52,8 +52,7 @@ class Decider {
     return std::move(decision_);
   }
 
-  // Returns the copies that make it safe to remove the item's copy from a place; nullopt if it is
-  // not safe.
+  // Returns the copies that make it safe to remove the item's copy from a place, if it is safe.
   std::optional<std::vector<CopyNeed>> grounds_of(const std::string& id, std::size_t place) const {
     const ItemState* item = state_of(id);
     return item ? grounds_to_remove(*item, place) : std::nullopt;
@@ -192,8 +191,7 @@ class Decider {
     return fmt::format("{}/{}/{}", verb, policy_.places[place].name, item.view->id);
   }
 
-  // Returns the good copies at durable places that should hold the item. A copy that is to be
-  // removed is never among them: it is either not wanted there or not good.
+  // Returns the good copies at durable places that should hold the item; none is to be removed.
   std::vector<CopyNeed> good_and_wanted(const ItemState& item) const {
     std::vector<CopyNeed> needs;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
