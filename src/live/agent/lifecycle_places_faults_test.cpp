@@ -210,7 +210,7 @@ TEST_F(LifecyclePlacesFaults, removal_passes_every_fault_on) {
       faults_of(
           {.kind = LifecycleActionKind::remove, .item = "s-1", .place = "hot", .aside = "s-1.T1"},
           [&] { hot.items["s-1"] = {{".metadata", "m"}, {"w", "weights"}}; }),
-      ElementsAre("list hot failed", "moved to the trash hot failed"));
+      ElementsAre("list hot failed", "set aside hot failed"));
 }
 
 TEST_F(LifecyclePlacesFaults, place_that_cannot_be_listed_is_away_and_the_others_are_seen) {
