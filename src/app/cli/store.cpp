@@ -182,7 +182,7 @@ Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
 }
 
 Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Terminal& terminal,
-                                                 const std::shared_ptr<std::mutex>& talk) {
+                                                 const std::shared_ptr<std::mutex>& log_lock) {
   s3server::RuntimeOptions to;
   if (const auto place = read_place(options, terminal, to); !place)
     return std::unexpected(place.error());
@@ -219,8 +219,8 @@ Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Te
     return std::unexpected(moves.error());
   if (const auto guards = read_guards(options, terminal, to); !guards)
     return std::unexpected(guards.error());
-  to.log = [&terminal, talk](const std::string& line) {
-    const std::scoped_lock lock(*talk);
+  to.log = [&terminal, log_lock](const std::string& line) {
+    const std::scoped_lock lock(*log_lock);
     terminal.err << line << '\n' << std::flush;
   };
   return to;
@@ -281,8 +281,8 @@ void fit_connections(const s3server::Runtime& runtime, Terminal& terminal, net::
 
 ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   if (terminal.interrupted()) return ExitCode::interrupted;
-  const auto talk = std::make_shared<std::mutex>();
-  auto wanted = runtime_options(options, terminal, talk);
+  const auto log_lock = std::make_shared<std::mutex>();
+  auto wanted = runtime_options(options, terminal, log_lock);
   if (!wanted) return refuse(terminal, wanted.error());
   auto listens = listening(options, terminal);
   if (!listens) return refuse(terminal, listens.error());
@@ -300,8 +300,8 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   if (!server) return refuse(terminal, server.error());
   // Ignores SIGPIPE: the reader of stdout may exit.
   std::signal(SIGPIPE, SIG_IGN);
-  std::unique_lock quiet(*talk);  // log lines are printed already, and each line on stderr flushes
-                                  // stdout
+  // Log lines are printed already, and each line on stderr flushes stdout.
+  std::unique_lock quiet(*log_lock);
   if (keys->made) {
     terminal.err << fmt::format(
         "The keys of the first tenant (shown only now):\n"
@@ -312,7 +312,7 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   terminal.out << fmt::format("{}://{}:{}\n", listens->tls ? "https" : "http", options.listen,
                               (*server)->port())
                << std::flush;
-  terminal.err << fmt::format("The store in {} listens there. Press Ctrl-C to stop.\n",
+  terminal.err << fmt::format("The store in {} is running. Press Ctrl-C to stop.\n",
                               wanted->folder);
   quiet.unlock();
   terminated = 0;
@@ -367,6 +367,35 @@ void care_options(Arguments& arguments, StoreOptions& options) {
                    "TIME");
 }
 
+// Adds the options of tenants and of the keys that the store uses.
+void key_options(Arguments& arguments, StoreOptions& options) {
+  arguments.option("--tenants", options.tenants,
+                   "tenants besides the first, one per line: NAME ACCESS-KEY SECRET-KEY "
+                   "[quota=10TB]; without it, the same tenants as before",
+                   "FILE");
+  arguments.option("--key-file", options.key_file,
+                   "encrypt stored data and tenants' secrets with the keys in FILE: lines of "
+                   "ID and 64 hexadecimal digits; the first key encrypts new data",
+                   "FILE");
+  arguments.option("--key-command", options.key_command,
+                   "command that prints the keys, instead of --key-file", "TEXT");
+  arguments.option("--s3-keys", options.s3_keys,
+                   "keys of tiers in other object stores: lines of BUCKET ACCESS-KEY "
+                   "SECRET-KEY; default: the environment (AWS_ACCESS_KEY_ID, ...)",
+                   "FILE");
+}
+
+// Adds the options of the names and addresses by which clients reach the store.
+void address_options(Arguments& arguments, StoreOptions& options) {
+  arguments.option("--domain", options.domain, "domain of virtual-hosted buckets (BUCKET.DOMAIN)",
+                   "NAME");
+  arguments.option("--listen", options.listen, "address of this machine to listen on", "ADDRESS");
+  arguments.option("--tls-certificate", options.certificate,
+                   "serve TLS with this certificate and its chain (PEM)", "FILE");
+  arguments.option("--tls-key", options.key, "private key of the certificate (PEM)", "FILE");
+  arguments.option("--region", options.region, "name of the region", "NAME");
+}
+
 }  // namespace
 
 Verb store_verb() {
@@ -403,20 +432,7 @@ Verb store_verb() {
             "--promote", options->promote,
             "copy objects read from warm or cold tiers to hot, and keep them there for TIME",
             "TIME");
-        arguments.option("--tenants", options->tenants,
-                         "tenants besides the first, one per line: NAME ACCESS-KEY SECRET-KEY "
-                         "[quota=10TB]; without it, the same tenants as before",
-                         "FILE");
-        arguments.option("--key-file", options->key_file,
-                         "encrypt stored data and tenants' secrets with the keys in FILE: lines of "
-                         "ID and 64 hexadecimal digits; the first key encrypts new data",
-                         "FILE");
-        arguments.option("--key-command", options->key_command,
-                         "command that prints the keys, instead of --key-file", "TEXT");
-        arguments.option("--s3-keys", options->s3_keys,
-                         "keys of tiers in other object stores: lines of BUCKET ACCESS-KEY "
-                         "SECRET-KEY; default: the environment (AWS_ACCESS_KEY_ID, ...)",
-                         "FILE");
+        key_options(arguments, *options);
         arguments.option("--audit", options->audit, "append one JSON line per request to FILE",
                          "FILE");
         arguments.flag("--md5", options->md5,
@@ -432,14 +448,7 @@ Verb store_verb() {
         arguments.flag("--quick", options->quick,
                        "fsck: check that files exist without reading their blocks");
         care_options(arguments, *options);
-        arguments.option("--domain", options->domain,
-                         "domain of virtual-hosted buckets (BUCKET.DOMAIN)", "NAME");
-        arguments.option("--listen", options->listen, "address of this machine to listen on",
-                         "ADDRESS");
-        arguments.option("--tls-certificate", options->certificate,
-                         "serve TLS with this certificate and its chain (PEM)", "FILE");
-        arguments.option("--tls-key", options->key, "private key of the certificate (PEM)", "FILE");
-        arguments.option("--region", options->region, "name of the region", "NAME");
+        address_options(arguments, *options);
         return [options](Terminal& terminal) { return run_words(*options, terminal); };
       }};
 }
