@@ -18,6 +18,7 @@
 #include "tidy/figure_rules.h"
 #include "tidy/mentions.h"
 #include "tidy/rules.h"
+#include "tidy/words.h"
 
 namespace orrery::tidy {
 namespace {
@@ -227,6 +228,26 @@ TEST(Tidy, no_reminders_and_no_machine_paths) {
     all.push_back({name, read(kRoot / name)});
   }
   EXPECT_EQ(complaints_of(all, check_words), "");
+}
+
+// The list of words to avoid, and the glossary, which names them too, are not checked.
+TEST(Tidy, prose_is_plain) {
+  std::vector<Source> all =
+      sources_below({"src", "bench", "tests", "web/src"}, {".h", ".cpp", ".def", ".ts", ".svelte"});
+  std::ranges::copy(
+      sources_below({"docs", "data", "examples", "packaging", "tools", "tests/golden"},
+                    {".md", ".yaml", ".csv", ".golden", ".py", ".sh", ".service"}),
+      std::back_inserter(all));
+  for (const char* name :
+       {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "run", "test"}) {
+    all.push_back({name, read(kRoot / name)});
+  }
+  std::erase_if(all, [](const Source& s) {
+    return s.path.ends_with("glossary.csv") || s.path.ends_with("glossary.md") ||
+           s.path == "tests/tidy_test.cpp";
+  });
+  const auto words = avoided_words(read(kRoot / "tests/tidy/words.txt"));
+  EXPECT_EQ(complaints_of(all, [&](const Source& s) { return check_plain_words(s, words); }), "");
 }
 
 TEST(Tidy, mentioned_headers_exist) {
@@ -543,6 +564,17 @@ TEST(TidyRule, code_without_a_caller_is_seen) {
   // One row that is no longer needed, and one that is malformed.
   EXPECT_THAT(found("src/a/used.h used | x\n"), HasSubstr("list:1 "));
   EXPECT_THAT(found("src/a/used.h lonely\n"), HasSubstr("list:1 "));
+}
+
+TEST(TidyRule, words_to_avoid_are_seen_in_prose_only) {
+  const auto words = avoided_words("# a list\ntold | given\nstands(?! for) | is\n");
+  const auto seen = [&](const char* path, const char* text) {
+    return check_plain_words({path, text}, words).size();
+  };
+  EXPECT_EQ(seen("a.md", "It was told.\nIt stands for x.\nIt Stands alone.\n"), 2u);
+  EXPECT_EQ(seen("a.h", "int told = 1;  // as told\nsay(\"told \\\" you\", told);\n"), 2u);
+  EXPECT_EQ(seen("a_test.cpp", "TEST(Room, a_user_is_told) {\n  told();\n"), 1u);
+  EXPECT_EQ(seen("a.md", "An untold number of toolds.\n"), 0u);
 }
 
 TEST(TidyRule, words_that_do_not_belong_are_seen) {

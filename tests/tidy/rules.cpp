@@ -440,7 +440,8 @@ Complaints check_positions(const Source& source) {
 Complaints check_one_resolver(const Source& source) {
   static const std::regex kResolving(
       R"(\b(serve_jobs|batch_job|stream_job|slice_job|name_job|fill_step|fill_costs|least_tp)"
-      R"(|apart_size|settle_talks|settle_prefixes)\(|serving::(capacity|replicas_needed)\()");
+      R"(|apart_size|settle_conversations|settle_prefixes)\()"
+      R"(|\bserving::(capacity|replicas_needed)\()");
   const bool is_reader = source.path.starts_with("src/plan/") ||
                          source.path.starts_with("src/twin/") ||
                          source.path.starts_with("src/output/") ||

@@ -115,7 +115,7 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o,
   const std::string plain = plain_location(location);
   for (const std::string& other : setup.locations) {
     if (plain.starts_with(other) || other.starts_with(plain)) {
-      return bad_place(text, "it is, holds or lies in another place, " + other);
+      return bad_place(text, "it is another place, or contains it or is inside it: " + other);
     }
   }
   setup.locations.push_back(plain);

@@ -6,6 +6,7 @@
 #include "app/cli/build_info.h"
 #include "app/cli/verb.h"
 #include "core/base/text.h"
+#include "output/report/document.h"
 
 namespace orrery::cli {
 namespace {
@@ -210,7 +211,14 @@ void collect_shapes(const CLI::App& app, std::vector<std::string> path,
 }  // namespace
 
 ExitCode refuse(Terminal& terminal, const Diagnostics& diagnostics) {
-  terminal.err << to_text(diagnostics);
+  // The line with the place and the code stays whole, for programs that read it.
+  const std::string text = to_text(diagnostics);
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.empty()) continue;
+    const bool is_reason = line.starts_with(' ');
+    terminal.err << (is_reason ? report::folded(line, terminal.style.width) : std::string(line))
+                 << '\n';
+  }
   return ExitCode::bad_input;
 }
 

@@ -149,10 +149,12 @@ void bind(RehearseOptions& o, Arguments& a) {
   a.option("--spares", o.spares, "nodes kept in reserve");
   a.option("--jobs", o.jobs, "jobs, which run without end");
   a.option("--job-nodes", o.job_nodes, "nodes per job");
-  a.option("--faults", o.faults, "node faults: a node dies, flaps, is found unfit or falls silent");
+  a.option("--faults", o.faults,
+           "node faults: a node dies, flaps, is found unfit or stops answering");
   a.option("--for", o.length, "time to simulate", "TIME");
   a.option("--repair", o.repair, "time from a node's fault to its return", "TIME");
-  a.flag("--fence", o.fence, "a fence exists; then nodes may also fall silent");
+  a.flag("--fence", o.fence,
+         "the agent can power nodes off, so nodes that stop answering are simulated too");
   bind_interval(o.policy, a);
   bind(o.policy, a);
   a.seed(o.seed);

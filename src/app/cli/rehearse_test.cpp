@@ -17,7 +17,7 @@ VerbAnswer rehearse(const std::vector<std::string>& more, const Circumstances& g
   return spoken(words, given);
 }
 
-TEST(Rehearse, fenced_nodes_may_fall_silent) {
+TEST(Rehearse, fenced_nodes_may_stop_answering) {
   const std::vector<std::string> words = {"--nodes", "8",      "--jobs", "2",     "--faults",
                                           "12",      "--seed", "3",      "--for", "15 min"};
   std::vector<std::string> fenced = words;

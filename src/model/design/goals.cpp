@@ -66,7 +66,11 @@ std::optional<Parts> split_goal(std::string_view text) {
 GoalFault unknown_metric(std::string_view name) {
   std::vector<std::string> names;
   for (const GoalMetric& m : kMetrics) names.emplace_back(m.name);
-  const auto close = nearest(name, names);
+  auto close = nearest(name, names);
+  // `ttft` begins several names, such as `ttft_p99`.
+  const auto longer = std::ranges::find_if(
+      names, [&](const std::string& n) { return n.starts_with(std::string(name) + '_'); });
+  if (!close && longer != names.end()) close = *longer;
   return {
       "goal.metric", "there is no metric `" + std::string(name) + "`",
       close ? "did you mean `" + *close + "`?" : "see docs/guide/design-file.md for the metrics"};

@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/base/words.h"
+#include "model/design_text/other_names.h"
 
 namespace orrery::design_text {
 namespace {
@@ -43,13 +44,6 @@ bool looks_coded(std::string_view text) {
          text[1] != ' ' && text[1] != '%';
 }
 
-// "kW or MW" for kW, to show why a bare number is not enough.
-std::string units_like(std::string_view unit) {
-  const auto one = parse_any_quantity("1 " + std::string(unit));
-  return one ? example_units(one->dimension)
-             : std::string("degrees, of which there are several kinds");
-}
-
 // Plausible values for a building: a figure outside is a slip of the unit or the exponent.
 struct Plausible {
   Dimension dimension;
@@ -70,16 +64,9 @@ const Plausible* plausible(const Dimension& dimension) {
   return nullptr;
 }
 
-// "300 kW or 300 MW": the program cannot guess which was meant.
-std::string in_units_like(std::string_view number, std::string_view unit) {
-  std::string out;
-  const std::string like = units_like(unit);
-  for (std::string_view rest = like; !rest.empty();) {
-    const std::size_t end = rest.find(" or ");
-    out += fmt::format("{}{} {}", out.empty() ? "" : " or ", number, rest.substr(0, end));
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 4);
-  }
-  return out;
+// What a field means, as the reason of a fault in its value.
+std::string meaning_of(std::string_view key, const design::Field& field) {
+  return fmt::format("`{}` means: {}", key, field.doc);
 }
 
 // Returns the text with its unit's letters in another case, if that gives a quantity of the field's
@@ -155,7 +142,7 @@ void ValueReader::not_yet(design::Mark at, std::string_view key, const design::F
 void ValueReader::missing(design::Mark at, std::string_view key, std::string_view section,
                           const design::Field& field) {
   complain(at,
-           {"design.missing", fmt::format("{} lacks `{}`", section, key), std::string(field.doc),
+           {"design.missing", fmt::format("{} lacks `{}`", section, key), meaning_of(key, field),
             field.example.empty() ? fmt::format("add `{}:`", key)
                                   : fmt::format("add `{}: {}`", key, field.example)});
 }
@@ -185,7 +172,7 @@ bool ValueReader::in_range(double v, design::Mark at, std::string_view key, std:
   if (std::fabs(v) > kLargestNumber) wanted = "a smaller number";
   if (wanted.empty()) return true;
   complain(at, {"design.range", fmt::format("`{}` cannot be {}", key, shown(text)),
-                std::string(field.doc), fmt::format("write {}", wanted)});
+                meaning_of(key, field), fmt::format("write {}", wanted)});
   return false;
 }
 
@@ -195,8 +182,8 @@ std::optional<double> ValueReader::quantity_fault(const YamlNode& node, std::str
   switch (fault) {
     case UnitFault::no_unit:
       complain(node.mark, {"design.unit-missing", fmt::format("`{}` has no unit", key),
-                           fmt::format("{} could be in {}", text, units_like(field.unit)),
-                           "write " + in_units_like(text, field.unit)});
+                           fmt::format("a bare {} could be in any unit", text),
+                           fmt::format("add the unit, such as `{} {}`", text, field.unit)});
       break;
     case UnitFault::unknown_unit:
       if (const auto meant = in_other_case(node.text, field.unit)) {
@@ -220,7 +207,7 @@ std::optional<double> ValueReader::quantity_fault(const YamlNode& node, std::str
     case UnitFault::not_a_number:
     case UnitFault::out_of_range:
       complain(node.mark, {"design.type", fmt::format("`{}` is not a quantity for `{}`", text, key),
-                           std::string(field.doc),
+                           meaning_of(key, field),
                            fmt::format("write a number and a unit: 1 {}", field.unit)});
       break;
   }
@@ -243,7 +230,7 @@ std::optional<double> ValueReader::quantity(const YamlNode& node, std::string_vi
   if (p != nullptr && size != 0 && (size < p->least || size > p->most)) {
     complain(node.mark,
              {"design.range", fmt::format("`{}` cannot be {}", key, shown(node.text)),
-              std::string(field.doc),
+              meaning_of(key, field),
               fmt::format("write a value between {} and {}", quantity_to_text(p->least, dimension),
                           quantity_to_text(p->most, dimension))});
     return std::nullopt;
@@ -271,7 +258,7 @@ std::optional<double> ValueReader::number(const YamlNode& node, std::string_view
   if (!value) {
     complain(node.mark,
              {"design.type", fmt::format("`{}` is not a number for `{}`", shown(node.text), key),
-              std::string(field.doc),
+              meaning_of(key, field),
               design::is_share(field.range) ? "write a share such as 0.9"
                                             : "write a plain number such as 1024 or 2T"});
     return std::nullopt;
@@ -289,7 +276,7 @@ std::optional<int> ValueReader::integer(const YamlNode& node, std::string_view k
     complain(
         node.mark,
         {"design.type", fmt::format("`{}` is not a whole number for `{}`", shown(node.text), key),
-         looks_coded(body) ? "a leading 0 may mean octal or hexadecimal" : std::string(field.doc),
+         looks_coded(body) ? "a leading 0 may mean octal or hexadecimal" : meaning_of(key, field),
          "write decimal digits, as in 127"});
     return std::nullopt;
   }
@@ -333,7 +320,10 @@ void ValueReader::check_part(const std::string& id, design::Mark at, design::Par
   if (part == design::Part::none || full()) return;
   const auto& known = ids(part);
   if (std::ranges::binary_search(known, id)) return;
-  const auto close = nearest(id, known);
+  auto close = meant_by(id, known);
+  const catalog::GridRegion* region =
+      part == design::Part::region && !close ? region_named(catalog_, id) : nullptr;
+  if (region != nullptr) close = region->id;
   // Lists of up to this many names are shown in full.
   constexpr std::size_t kNamedMax = 12;
   const std::vector<std::string_view> names(known.begin(), known.end());
@@ -351,7 +341,7 @@ std::optional<std::size_t> ValueReader::word(const YamlNode& node, std::string_v
   }
   if (full()) return std::nullopt;
   const std::vector<std::string> known(words.begin(), words.end());
-  const auto close = nearest(node.text, known);
+  const auto close = meant_by(node.text, known);
   complain(node.mark,
            {"design.unknown-word", fmt::format("`{}` cannot be `{}`", key, shown(node.text)),
             "it is one of " + listed(words),

@@ -12,8 +12,7 @@ Document document_of(const calc::Calculation& c) {
   d.paragraph(c.answer);
   Table t{.flush_right = {false, true, false, false}};
   for (const figures::Number& f : c.figures) {
-    t.rows.push_back({f.label, show(f.estimate.value, f.unit),
-                      readable_interval(f.estimate, f.unit),
+    t.rows.push_back({f.label, readable(f.estimate, f.unit), readable_interval(f.estimate, f.unit),
                       std::string(to_text(f.estimate.basis))});
   }
   d.table(std::move(t));

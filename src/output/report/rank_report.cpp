@@ -7,11 +7,12 @@
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "output/report/readable.h"
 
 namespace orrery::report {
 namespace {
 
-std::string number_or_unknown(double v) { return v > 0 ? count_to_brief(v) : "not known"; }
+std::string number_or_unknown(double v) { return v > 0 ? readable_number(v) : "not known"; }
 
 // Returns the rows that are statistically tied with this one: "h200-sxm, mi325x".
 std::string undecided_from(const search::Ranking& r, std::size_t row) {
@@ -41,8 +42,8 @@ Document document_of(const search::Ranking& r, const std::string& title) {
     }
     const Estimate& e = row.tokens_per_s;
     t.rows.push_back({row.accelerator->id, std::string(to_text(row.format)),
-                      std::to_string(row.devices), significant(e.value, 3),
-                      fmt::format("{} .. {}", significant(e.low, 3), significant(e.high, 3)),
+                      std::to_string(row.devices), readable_number(e.value),
+                      fmt::format("{} .. {}", readable_number(e.low), readable_number(e.high)),
                       number_or_unknown(row.per_watt), number_or_unknown(row.per_rack),
                       number_or_unknown(row.per_usd), undecided_from(r, i)});
   }

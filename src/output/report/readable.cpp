@@ -75,6 +75,10 @@ bool is_zero(const figures::Figure& f) {
 
 }  // namespace
 
+bool is_written_as_bound(double value, Unit unit) {
+  return value > 0 && value < least_written(unit);
+}
+
 std::string readable(double value, Unit unit) {
   return text_of(value, unit, least_written(unit), true);
 }
@@ -84,8 +88,15 @@ std::string readable(const figures::Figure& figure) {
   return text_of(e.value, figure.unit(), least_written(figure), e.low == e.high);
 }
 
+std::string readable(const Estimate& e, Unit unit) {
+  return text_of(e.value, unit, 0, e.low == e.high);
+}
+
+std::string readable_number(double value) { return show(rounded(value), Unit::count); }
+
 std::string readable_interval(const Estimate& e, Unit unit) {
-  return interval_text(e, unit, least_written(unit));
+  const double least = least_written(unit);
+  return interval_text(e, unit, e.value < least ? 0 : least);
 }
 
 std::string readable_interval(const figures::Figure& figure) {

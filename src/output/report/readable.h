@@ -24,6 +24,13 @@ namespace orrery::report {
 // Returns a value: "5.81 s", "41.2 %", "under 0.1 %".
 std::string readable(double value, figures::Unit unit);
 std::string readable(const figures::Figure& figure);
+// Returns an estimate, however small: three digits if it has an interval, exact otherwise.
+std::string readable(const Estimate& e, figures::Unit unit);
+// Returns a number without a unit, with three digits: "12,500".
+std::string readable_number(double value);
+
+// Returns true if readable() writes the value as a bound.
+bool is_written_as_bound(double value, figures::Unit unit);
 
 // Returns "5.2 s .. 6.4 s"; empty if the value is exact or both ends read the same.
 std::string readable_interval(const Estimate& e, figures::Unit unit);

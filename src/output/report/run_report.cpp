@@ -83,7 +83,7 @@ void add_waterfall(Document& d, const run::Run& run, const run::Waterfall& w) {
   const auto percent = [](double share) { return readable(share, figures::Unit::ratio); };
   for (const run::WaterfallStep& s : w.steps) {
     if (s.cause == cluster::Cause::productive) continue;
-    if (percent(s.share).starts_with("under")) {
+    if (is_written_as_bound(s.share, figures::Unit::ratio)) {
       small += s.share;
       continue;
     }

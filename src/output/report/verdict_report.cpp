@@ -184,14 +184,17 @@ void add_spends(Document& d, const verdict::Verdict& v) {
   d.heading(2, "Next best spend");
   Table t{.header = {"change", "adds", "goodput", "USD per useful GPU-hour"},
           .flush_right = {false, true, true, true}};
+  std::vector<std::string> edits;
   for (const rules::Spend& s : v.spends) {
     t.rows.push_back({s.what, show(s.cost_usd_per_year, figures::Unit::usd_per_year),
                       fmt::format("{} -> {}", show(s.goodput_before, figures::Unit::ratio),
                                   show(s.goodput_after, figures::Unit::ratio)),
                       fmt::format("{} -> {}", significant(s.unit_cost_before_usd, 4),
                                   significant(s.unit_cost_after_usd, 4))});
+    edits.push_back(fmt::format("edit: {}: {}", s.change.path, s.change.value));
   }
   d.table(std::move(t));
+  d.bullets(std::move(edits));
 }
 
 void add_explanation(Document& d, const figures::Section& s) {

@@ -89,7 +89,7 @@ Calculation calc_durability(const DurabilityAsked& a) {
   };
   c.figures.push_back(
       {.id = "nines",
-       .label = "durability, nines a year",
+       .label = "durability, nines per year",
        .unit = figures::Unit::count,
        .estimate = between(mean.nines, worse.nines, better.nines),
        .formula = fmt::format("-log10(1 - exp(-1 y / {}))", brief(mean.mean_time_to_loss))});
@@ -103,7 +103,7 @@ Calculation calc_durability(const DurabilityAsked& a) {
                               brief(a.rate), significant(a.share, 3), a.drives, brief(q.rebuild))});
   c.figures.push_back(
       {.id = "overhead",
-       .label = "raw bytes for each byte stored",
+       .label = "raw bytes per byte stored",
        .unit = figures::Unit::factor,
        .estimate = exact(static_cast<double>(q.shards) / a.data, Basis::derived, kDurabilityPage),
        .formula = fmt::format("{} / {}", q.shards, a.data)});
@@ -150,7 +150,7 @@ std::vector<CalcParameter> durability_parameters() {
   return {whole_parameter("data", "data shards; 1 for copies", "8", 32),
           whole_parameter("parity", "parity shards, or copies beyond the first", "2", 8),
           {.name = "failures",
-           .label = "share of the drives that fail in a year",
+           .label = "share of drives that fail per year",
            .kind = number,
            .preset = "0.01",
            .shown = "X",
@@ -158,7 +158,7 @@ std::vector<CalcParameter> durability_parameters() {
            .high = 0.1,
            .log = true},
           {.name = "drive",
-           .label = "size of a drive",
+           .label = "capacity per drive",
            .kind = quantity,
            .preset = "20 TB",
            .shown = "SIZE",
@@ -167,7 +167,7 @@ std::vector<CalcParameter> durability_parameters() {
            .high = 250,
            .log = true},
           {.name = "rate",
-           .label = "write rate of a drive",
+           .label = "write rate per drive",
            .kind = quantity,
            .preset = "250 MB/s",
            .shown = "RATE",
@@ -176,23 +176,23 @@ std::vector<CalcParameter> durability_parameters() {
            .high = 10000,
            .log = true},
           {.name = "share",
-           .label = "share of its rate that a drive gives to a rebuild",
+           .label = "share of a drive's rate that a rebuild may use",
            .kind = number,
            .preset = "0.2",
            .shown = "X",
            .low = 0.05,
            .high = 1},
-          whole_parameter("drives", "drives that a rebuild is spread over", "1", 1000),
-          whole_parameter("servers", "servers that a group is spread over", "10", 40),
+          whole_parameter("drives", "drives that take part in a rebuild", "1", 1000),
+          whole_parameter("servers", "servers that hold the shards of one group", "10", 40),
           {.name = "server-losses",
-           .label = "share of the servers lost with their drives in a year",
+           .label = "share of servers lost with all their drives per year",
            .kind = number,
            .preset = "0.001",
            .shown = "X",
            .low = 0,
            .high = 0.05},
           {.name = "object",
-           .label = "size of an object: a sector that cannot be read costs its object",
+           .label = "object size; an unreadable sector loses its object",
            .kind = quantity,
            .preset = "1 GB",
            .shown = "SIZE",
@@ -206,7 +206,7 @@ std::vector<CalcParameter> durability_parameters() {
 
 Calculator durability_calculator() {
   return {.name = "durability",
-          .summary = "Nines a year of copies or an erasure code on drives that fail",
+          .summary = "Durability of copies or an erasure code on drives that fail",
           .example = "orrery calc durability --data 17 --parity 3 --servers 20",
           .parameters = durability_parameters(),
           .ask = ask_durability};

@@ -34,7 +34,7 @@ std::string kv_tier_answer(const KvTierAsked& a) {
     return "The tier is slower than computing again: nothing is fetched.";
   }
   return fmt::format(
-      "The tier brings back {} of what was said before; first tokens take {} instead of {}.",
+      "The tier returns {} of the conversations' history; the first token takes {} instead of {}.",
       figures::show(part, figures::Unit::ratio), brief(Seconds(a.with.latency.ttft_mean)),
       brief(Seconds(a.without.latency.ttft_mean)));
 }
@@ -42,7 +42,7 @@ std::string kv_tier_answer(const KvTierAsked& a) {
 Calculation tell_kv_tier(const KvTierAsked& a) {
   using figures::Unit;
   Calculation c{.question = fmt::format(
-                    "What does a KV tier of {} give {} users who talk with {} in {} turns?",
+                    "What does a KV tier of {} save for {} conversations with {} of {} turns?",
                     brief(a.ask.kv.room), a.ask.load.users, a.ask.query.model.id,
                     a.ask.load.turns)};
   c.answer = kv_tier_answer(a);
@@ -56,14 +56,14 @@ Calculation tell_kv_tier(const KvTierAsked& a) {
   };
   const double error = a.with.error;
   add("on_device", "share of the history found on the device", Unit::ratio, a.with.on_device, 0);
-  add("fetched", "share of the history brought back from the tier", Unit::ratio, a.with.fetched, 0);
-  add("computed", "share of the history computed again", Unit::ratio,
+  add("fetched", "share of the history read from the tier", Unit::ratio, a.with.fetched, 0);
+  add("computed", "share of the history that is recomputed", Unit::ratio,
       std::max(0.0, 1 - a.with.on_device - a.with.fetched), 0);
-  add("ttft", "mean time to the first token", Unit::seconds, a.with.latency.ttft_mean, 2 * error);
-  add("ttft_p99", "p99 time to the first token", Unit::seconds, a.with.latency.ttft_p99, 2 * error);
-  add("ttft_without", "mean time to the first token without the tier", Unit::seconds,
+  add("ttft", "mean time to first token", Unit::seconds, a.with.latency.ttft_mean, 2 * error);
+  add("ttft_p99", "p99 time to first token", Unit::seconds, a.with.latency.ttft_p99, 2 * error);
+  add("ttft_without", "mean time to first token without the tier", Unit::seconds,
       a.without.latency.ttft_mean, 2 * error);
-  add("ttft_p99_without", "p99 time to the first token without the tier", Unit::seconds,
+  add("ttft_p99_without", "p99 time to first token without the tier", Unit::seconds,
       a.without.latency.ttft_p99, 2 * error);
   add("tpot", "mean time per output token", Unit::seconds, a.with.latency.tpot_mean, error);
   add("requests", "turns per second", Unit::per_second, a.with.latency.requests_per_s, error);
@@ -92,8 +92,7 @@ void read_tier(CalcValues& v, KvTierAsked& a) {
   const int links = v.whole("pool-links");
   a.pool = v.memory_pool("pool");
   a.ask.kv.first_byte = v.quantity<Seconds>("latency");
-  if (a.pool && rate)
-    v.complain("rate", "no --rate together with --pool, whose links have a rate of their own");
+  if (a.pool && rate) v.complain("rate", "no value together with --pool, whose links set the rate");
   if (!v.faults().empty()) return;
   const BytesPerSecond ports = host_memory_rate(a.ask.query);
   a.ask.kv.rate =
@@ -144,45 +143,47 @@ Calculator kv_tier_calculator() {
                          .preset = preset,
                          .choices = std::move(choices)};
   };
-  return {.name = "kv-tier",
-          .summary = "What a KV tier brings back for users who talk in turns, and what it saves",
-          .example = "orrery calc kv-tier --model llama-3-70b --users 200 --room 1TB",
-          .parameters =
-              {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
-               part_parameter("accelerator", "accelerators", "h100-sxm",
-                              "catalog id of the accelerator"),
-               whole_parameter("tp", "accelerators of the replica", "2", 8),
-               choice("engine", "engine", "vllm", {"vllm", "sglang", "tensorrt-llm"}),
-               choice("dtype", "weights and cache", "fp8", {"bf16", "fp8"}),
-               whole_parameter("users", "users of the replica, talking or thinking", "150", 2000),
-               whole_parameter("turns", "of a talk", "8", 64),
-               amount_parameter("think", "mean time from an answer to the next turn", "120 s", "s",
-                                1, 3600),
-               {.name = "input",
-                .label = "new tokens of a turn",
-                .kind = ParameterKind::count,
-                .preset = "500",
-                .shown = "COUNT",
-                .low = 16,
-                .high = 32768,
-                .log = true},
-               {.name = "output",
-                .label = "tokens of an answer",
-                .kind = ParameterKind::count,
-                .preset = "250",
-                .shown = "COUNT",
-                .low = 16,
-                .high = 8192,
-                .log = true},
-               amount_parameter("room", "of the tier, for this replica", "500 GB", "GB", 1, 1e5),
-               amount_parameter(
-                   "rate", "at which the replica reads the tier; none: its ports to host memory",
-                   "", "GB/s", 0.1, 1000),
-               amount_parameter("latency", "of one fetch", "50 us", "us", 1, 1e5),
-               part_parameter("pool", "emerging", "",
-                              "catalog id of a memory pool that is the tier, such as cxl-2-x16"),
-               whole_parameter("pool-links", "links of the replica's hosts to it", "1", 16)},
-          .ask = ask_kv_tier};
+  return {
+      .name = "kv-tier",
+      .summary = "What a KV tier saves for multi-turn conversations",
+      .example = "orrery calc kv-tier --model llama-3-70b --users 200 --room 1TB",
+      .parameters =
+          {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
+           part_parameter("accelerator", "accelerators", "h100-sxm",
+                          "catalog id of the accelerator"),
+           whole_parameter("tp", "accelerators per replica", "2", 8),
+           choice("engine", "serving engine", "vllm", {"vllm", "sglang", "tensorrt-llm"}),
+           choice("dtype", "number format of weights and cache", "fp8", {"bf16", "fp8"}),
+           whole_parameter("users", "concurrent conversations per replica", "150", 2000),
+           whole_parameter("turns", "turns per conversation", "8", 64),
+           amount_parameter("think", "mean time from an answer to the user's next turn", "120 s",
+                            "s", 1, 3600),
+           {.name = "input",
+            .label = "new tokens per turn",
+            .kind = ParameterKind::count,
+            .preset = "500",
+            .shown = "COUNT",
+            .low = 16,
+            .high = 32768,
+            .log = true},
+           {.name = "output",
+            .label = "tokens per answer",
+            .kind = ParameterKind::count,
+            .preset = "250",
+            .shown = "COUNT",
+            .low = 16,
+            .high = 8192,
+            .log = true},
+           amount_parameter("room", "capacity of the tier for this replica", "500 GB", "GB", 1,
+                            1e5),
+           amount_parameter(
+               "rate", "read rate from the tier; default: the rate of the ports to host memory", "",
+               "GB/s", 0.1, 1000),
+           amount_parameter("latency", "latency of one fetch", "50 us", "us", 1, 1e5),
+           part_parameter("pool", "emerging", "",
+                          "catalog id of a memory pool used as the tier, such as cxl-2-x16"),
+           whole_parameter("pool-links", "links from the replica's hosts to the pool", "1", 16)},
+      .ask = ask_kv_tier};
 }
 
 }  // namespace orrery::calc

@@ -51,9 +51,14 @@ void add_served(Calculation& c, std::string id, std::string label, figures::Unit
 void add_best(Calculation& c, const ServeAsked& a, const jobs::ServingChoice& best) {
   using figures::Unit;
   const double output = a.ask.request.output;
-  add_served(c, "users", "requests in flight at once", Unit::count, best.users, best.error,
-             serve_layout(best, a.ask.slice));
-  add_served(c, "gpus", "accelerators", Unit::count, best.gpus, 0);
+  const double decoding = best.apart ? best.replicas - best.prefill : best.replicas;
+  add_served(c, "users", "concurrent requests", Unit::count, best.users, best.error,
+             fmt::format("{} replicas x {} requests", significant(decoding, 6),
+                         significant(best.batch, 4)));
+  const bool asked = a.rate <= PerSecond(0);
+  add_served(c, "gpus", "accelerators", Unit::count, best.gpus, 0,
+             asked ? "" : serve_layout(best, a.ask.slice));
+  if (asked) c.figures.back().estimate.basis = Basis::given;
   add_served(c, "batch_limit", "largest batch to allow in the engine", Unit::count, best.batch,
              best.error);
   add_served(c, "requests", "requests per second", Unit::per_second, best.requests.base(),
@@ -68,7 +73,8 @@ void add_best(Calculation& c, const ServeAsked& a, const jobs::ServingChoice& be
   const double served = a.rate > PerSecond(0) ? a.rate.base() : best.requests.base();
   const double hour = *a.usd * best.gpus;
   add_served(c, "rent", "rent", Unit::usd_per_hour, hour, 0,
-             fmt::format("{} accelerators at {} USD per hour", best.gpus, significant(*a.usd, 3)));
+             fmt::format("{} accelerators x {} USD per hour", best.gpus, significant(*a.usd, 3)));
+  c.figures.back().estimate.basis = Basis::vendor;
   add_served(c, "usd_per_mtoken", "cost per million output tokens", Unit::usd_per_mtoken,
              hour / (served * output * kServeHour) * 1e6, best.error);
 }
@@ -86,7 +92,7 @@ std::string serve_answer(const ServeAsked& a, const jobs::ServingChoice& best) {
 Calculation tell_serve(const ServeAsked& a, const std::vector<jobs::ServingChoice>& choices) {
   const jobs::ServingAsk& ask = a.ask;
   Calculation c{
-      .question = fmt::format("How many users can {} on {} serve, {} tokens in and {} out?",
+      .question = fmt::format("How many users can {} serve on {}, {} tokens in and {} out?",
                               ask.model.id, ask.accelerator->id, significant(ask.request.input, 6),
                               significant(ask.request.output, 6))};
   c.answer = serve_answer(a, choices.front());
@@ -97,8 +103,7 @@ Calculation tell_serve(const ServeAsked& a, const std::vector<jobs::ServingChoic
   for (std::size_t i = 1; i < choices.size() && i < kShownChoices; ++i) {
     const jobs::ServingChoice& other = choices[i];
     add_served(c, fmt::format("choice_{}", i + 1), "instead: " + serve_layout(other, ask.slice),
-               figures::Unit::count, a.rate > PerSecond(0) ? other.gpus : other.users, other.error,
-               a.rate > PerSecond(0) ? "accelerators" : "requests in flight");
+               figures::Unit::count, a.rate > PerSecond(0) ? other.gpus : other.users, other.error);
   }
   c.assumptions = {
       "objectives are 99th percentiles; requests arrive as a Poisson stream with equal lengths",
@@ -227,61 +232,59 @@ CalcParameter serve_choice(std::string_view name, std::string_view label, std::s
 }  // namespace
 
 Calculator serve_calculator() {
-  return {
-      .name = "serve",
-      .summary = "How many users fit, or how few accelerators a rate of requests needs",
-      .example = "orrery calc serve --model llama-3-70b --accelerator h200-sxm --gpus 8",
-      .parameters = {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
-                     part_parameter("accelerator", "accelerators", "h100-sxm",
-                                    "catalog id of the accelerator"),
-                     {.name = "gpus",
-                      .label = "accelerators there are",
-                      .kind = ParameterKind::integer,
-                      .preset = "8",
-                      .shown = "COUNT",
-                      .low = 1,
-                      .high = 512,
-                      .log = true},
-                     {.name = "rate",
-                      .label = "ask for the fewest accelerators for so many requests a second",
-                      .kind = ParameterKind::count,
-                      .shown = "COUNT",
-                      .low = 0.1,
-                      .high = 10000,
-                      .log = true},
-                     serve_tokens("input", "tokens of a prompt"),
-                     serve_tokens("output", "tokens of an answer"),
-                     serve_bound("ttft", "99th percentile of the time to the first token", "2 s"),
-                     serve_bound("tpot", "99th percentile of the time of a token", "50 ms"),
-                     {.name = "cached",
-                      .label = "share of a prompt found in the prefix cache",
-                      .kind = ParameterKind::count,
-                      .shown = "SHARE",
-                      .low = 0,
-                      .high = 0.99},
-                     serve_choice("engine", "engine, or any of the three", "any",
-                                  {"any", "vllm", "sglang", "tensorrt-llm"}),
-                     serve_choice("dtype", "weights and cache, or any", "any",
-                                  {"any", "bf16", "fp8", "fp4"}),
-                     {.name = "tp",
-                      .label = "accelerators of a replica; none: all powers of two",
-                      .kind = ParameterKind::count,
-                      .shown = "COUNT",
-                      .low = 1,
-                      .high = 8},
-                     serve_whole("adapters",
-                                 "fine-tuned adapters (LoRA) of the model, one of "
-                                 "which each request asks for, such as --adapters 200 --slots 16",
-                                 1, 10000),
-                     serve_whole("rank", "of the adapters; none: 16", 1, design::kHighestRank),
-                     serve_whole("slots", "adapters that a replica holds at a time; none: 8", 1,
-                                 256),
-                     part_parameter("slice", "mig_profiles", "",
-                                    "a slice of it (MIG) for each replica, such as 3g.40gb; "
-                                    "accelerators are cut into as many as fit"),
-                     serve_choice("roles", "prefill and decode on the same replicas or apart",
-                                  "any", {"any", "joined", "apart"})},
-      .ask = ask_serve};
+  return {.name = "serve",
+          .summary = "How many users fit, or how many accelerators a request rate needs",
+          .example = "orrery calc serve --model llama-3-70b --accelerator h200-sxm --gpus 8",
+          .parameters =
+              {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
+               part_parameter("accelerator", "accelerators", "h100-sxm",
+                              "catalog id of the accelerator"),
+               {.name = "gpus",
+                .label = "accelerators available",
+                .kind = ParameterKind::integer,
+                .preset = "8",
+                .shown = "COUNT",
+                .low = 1,
+                .high = 512,
+                .log = true},
+               {.name = "rate",
+                .label = "size for this many requests per second",
+                .kind = ParameterKind::count,
+                .shown = "COUNT",
+                .low = 0.1,
+                .high = 10000,
+                .log = true},
+               serve_tokens("input", "tokens per prompt"),
+               serve_tokens("output", "tokens per answer"),
+               serve_bound("ttft", "p99 time to first token", "2 s"),
+               serve_bound("tpot", "p99 time per output token", "50 ms"),
+               {.name = "cached",
+                .label = "share of a prompt found in the prefix cache",
+                .kind = ParameterKind::count,
+                .shown = "SHARE",
+                .low = 0,
+                .high = 0.99},
+               serve_choice("engine", "serving engine; any: the best of the three", "any",
+                            {"any", "vllm", "sglang", "tensorrt-llm"}),
+               serve_choice("dtype", "number format of weights and cache; any: the best", "any",
+                            {"any", "bf16", "fp8", "fp4"}),
+               {.name = "tp",
+                .label = "accelerators per replica; default: the best power of two",
+                .kind = ParameterKind::count,
+                .shown = "COUNT",
+                .low = 1,
+                .high = 8},
+               serve_whole("adapters", "number of LoRA adapters; each request uses one", 1, 10000),
+               serve_whole("rank", "rank of the adapters; default: 16", 1, design::kHighestRank),
+               serve_whole("slots", "adapters in memory per replica; default: 8", 1, 256),
+               part_parameter("slice", "mig_profiles", "",
+                              "MIG slice per replica, such as 3g.40gb; "
+                              "accelerators are cut into as many as fit"),
+               serve_choice(
+                   "roles",
+                   "prefill and decode on the same replicas or on separate ones; any: the best",
+                   "any", {"any", "joined", "apart"})},
+          .ask = ask_serve};
 }
 
 }  // namespace orrery::calc

@@ -120,25 +120,26 @@ Result<Calculation> ask_tier(CalcValues& v, const machine::Models&) {
 }  // namespace
 
 Calculator tier_calculator() {
-  return {
-      .name = "tier",
-      .summary = "What a storage tier costs on one drive and on another, per TB and watt",
-      .example = "orrery calc tier --capacity \"5 PB\" --device hdd-cmr24 --against qlc-122",
-      .parameters =
-          {amount_parameter("capacity", "usable bytes", "1 PB", "TB", 1, 1e6),
-           amount_parameter("read", "read rate of the tier", "20 GB/s", "GB/s", 0.01, 1e4),
-           amount_parameter("write", "write rate of the tier", "10 GB/s", "GB/s", 0.01, 1e4),
-           part_parameter("device", "storage_devices", "hdd-cmr24", "catalog id of the drive"),
-           part_parameter("against", "storage_devices", "qlc-122", "catalog id of the drive"),
-           amount_parameter("power-price", "of electricity", "0.08 USD/kWh", "USD/kWh", 0.02, 0.4),
-           {.name = "pue",
-            .label = "of the hall",
-            .kind = ParameterKind::number,
-            .preset = "1.3",
-            .shown = "X",
-            .low = 1,
-            .high = 2}},
-      .ask = ask_tier};
+  return {.name = "tier",
+          .summary = "Compare the cost of a storage tier on two kinds of drives",
+          .example = "orrery calc tier --capacity \"5 PB\" --device hdd-cmr24 --against qlc-122",
+          .parameters =
+              {amount_parameter("capacity", "usable capacity", "1 PB", "TB", 1, 1e6),
+               amount_parameter("read", "read rate of the tier", "20 GB/s", "GB/s", 0.01, 1e4),
+               amount_parameter("write", "write rate of the tier", "10 GB/s", "GB/s", 0.01, 1e4),
+               part_parameter("device", "storage_devices", "hdd-cmr24", "catalog id of the drive"),
+               part_parameter("against", "storage_devices", "qlc-122",
+                              "catalog id of the drive to compare with"),
+               amount_parameter("power-price", "price of electricity", "0.08 USD/kWh", "USD/kWh",
+                                0.02, 0.4),
+               {.name = "pue",
+                .label = "power usage effectiveness of the hall",
+                .kind = ParameterKind::number,
+                .preset = "1.3",
+                .shown = "X",
+                .low = 1,
+                .high = 2}},
+          .ask = ask_tier};
 }
 
 }  // namespace orrery::calc

@@ -86,7 +86,7 @@ void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierS
   const int on_one = p.shards_on_one(servers);
   c.figures.push_back(
       {.id = "nines",
-       .label = "durability, nines a year",
+       .label = "durability, nines per year",
        .unit = figures::Unit::count,
        .estimate = within(d->nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
        .formula = fmt::format("{} + {} over {} servers", p.data, p.parity, servers)});
@@ -148,32 +148,32 @@ Result<Calculation> ask_tier_size(CalcValues& v, const machine::Models&) {
 }
 
 std::vector<CalcParameter> tier_size_parameters() {
-  return {
-      part_parameter("model", "models", "llama-3.1-405b", "catalog id of the model that is saved"),
-      {.name = "bytes-per-param",
-       .label = "saved for each parameter",
-       .kind = ParameterKind::number,
-       .preset = "14",
-       .shown = "X",
-       .low = 2,
-       .high = 16},
-      whole_parameter("keep", "checkpoints kept on it", "3", 100),
-      amount_parameter("write-in", "a save is written in", "60 s", "s", 1, 3600),
-      amount_parameter("data-set", "size of the data set", "100 TB", "TB", 1, 1e5),
-      amount_parameter("read", "read rate that the loaders ask for", "50 GB/s", "GB/s", 0.01, 1e4),
-      part_parameter("device", "storage_devices", "tlc-gen5", "catalog id of the drive"),
-      whole_parameter("drives-per-server", "drives in a server", "24", 100),
-      amount_parameter("server-network", "network of a server, per direction", "400 Gb/s", "Gb/s",
-                       10, 3200),
-      whole_parameter("data", "data shards of the code", "8", 32),
-      whole_parameter("parity", "parity shards", "2", 8)};
+  return {part_parameter("model", "models", "llama-3.1-405b", "catalog id of the model"),
+          {.name = "bytes-per-param",
+           .label = "bytes saved per parameter",
+           .kind = ParameterKind::number,
+           .preset = "14",
+           .shown = "X",
+           .low = 2,
+           .high = 16},
+          whole_parameter("keep", "checkpoints kept on the tier", "3", 100),
+          amount_parameter("write-in", "time that writing a save may take", "60 s", "s", 1, 3600),
+          amount_parameter("data-set", "size of the data set", "100 TB", "TB", 1, 1e5),
+          amount_parameter("read", "read rate that the data loaders need", "50 GB/s", "GB/s", 0.01,
+                           1e4),
+          part_parameter("device", "storage_devices", "tlc-gen5", "catalog id of the drive"),
+          whole_parameter("drives-per-server", "drives per server", "24", 100),
+          amount_parameter("server-network", "network rate per server, per direction", "400 Gb/s",
+                           "Gb/s", 10, 3200),
+          whole_parameter("data", "data shards of the code", "8", 32),
+          whole_parameter("parity", "parity shards", "2", 8)};
 }
 
 }  // namespace
 
 Calculator tier_size_calculator() {
   return {.name = "tier-size",
-          .summary = "Drives and servers of a tier that keeps a run's checkpoints and its data",
+          .summary = "Number of drives and servers for a run's checkpoints and data",
           .example = "orrery calc tier-size --model llama-3.1-405b --write-in \"30 s\"",
           .parameters = tier_size_parameters(),
           .ask = ask_tier_size};

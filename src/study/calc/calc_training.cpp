@@ -152,7 +152,8 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
                     fmt::format("How long does {} on {} tokens take on {} {}?", q.model.name(),
                                 count_to_brief(q.tokens), grouped(q.gpus), q.accelerator->name)};
   const double gpu_hours = q.gpus * (time / hours(1));
-  c.answer = fmt::format("{}, {} accelerator-hours.", brief(time), count_to_brief(gpu_hours));
+  c.answer =
+      fmt::format("{}, {} accelerator-hours.", brief(time), show(gpu_hours, figures::Unit::count));
   c.figures.push_back(
       {.id = "flops_per_token_tflop",
        .label = "TFLOP per token, forward and backward",

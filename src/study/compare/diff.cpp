@@ -163,11 +163,11 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
   if (d.same()) return "The designs say the same.";
   const double unit = from.unit > 0 ? to.unit / from.unit - 1 : 0;
   std::string line =
-      fmt::format("{} -> {}: {}{} per year, goodput {} -> {}, cost per useful hour {} by {}",
+      fmt::format("{} -> {}: {}{} per year, goodput {} -> {}, cost per useful hour {} {}",
                   d.before_name, d.after_name, to.annual >= from.annual ? "+" : "-",
                   show(std::fabs(to.annual - from.annual), figures::Unit::usd),
                   show(from.goodput, figures::Unit::ratio), show(to.goodput, figures::Unit::ratio),
-                  unit >= 0 ? "dearer" : "cheaper", show(std::fabs(unit), figures::Unit::ratio));
+                  unit >= 0 ? "up" : "down", show(std::fabs(unit), figures::Unit::ratio));
   if (d.passed_before != d.passes_after)
     line += d.passes_after ? "; now passes" : "; no longer passes";
   return line + ".";

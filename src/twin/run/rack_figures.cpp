@@ -84,9 +84,10 @@ void add(Section& s, FigureId id, Watts value) {
 void tell_fleet(Run& run, const world::FleetPart& part, std::vector<RackPower> racks) {
   const std::vector<RackPower> units = units_of(racks, part.racks_per_pdu, part.pdu_rating);
   Section s{.layer = figures::Layer::facility, .name = "racks of " + part.fleet->fleet->name};
-  s.summary = fmt::format("{} racks of {} host{}, {} per power unit, in the first replication",
-                          grouped(static_cast<std::int64_t>(racks.size())), part.hosts_per_rack,
-                          part.hosts_per_rack == 1 ? "" : "s", part.racks_per_pdu);
+  s.summary =
+      fmt::format("{} rack{} of {} host{}, {} per power unit, in the first replication",
+                  grouped(static_cast<std::int64_t>(racks.size())), racks.size() == 1 ? "" : "s",
+                  part.hosts_per_rack, part.hosts_per_rack == 1 ? "" : "s", part.racks_per_pdu);
   const auto most = [](std::span<const RackPower> all, Watts RackPower::* of) {
     return (*std::ranges::max_element(all, {}, of)).*of;
   };

@@ -249,12 +249,13 @@ class Teller {
     for (const design::FleetIndex f : scenario_.fleets.indices()) {
       const world::FleetPart& part = scenario_.fleets[f];
       Section s{.layer = Layer::cluster, .name = part.fleet->fleet->name};
-      s.summary = fmt::format("{} hosts, {} in reserve", grouped(part.hosts), grouped(part.spares));
+      s.summary = fmt::format("{} host{}, {} in reserve", grouped(part.hosts),
+                              part.hosts == 1 ? "" : "s", grouped(part.spares));
       for (const Word<Share>& w : words_of(Share{}).rows()) {
         const Share wanted = w.value;
         add(s, FigureId::fleet_share,
             [f, wanted](const Replication& r) { return fleet_share(r.fleet_time[f], wanted); });
-        s.figures.back().note = part.accelerators_per_host > 0 ? "of accelerators" : "of hosts";
+        if (part.accelerators_per_host == 0) s.figures.back().note = "of hosts";
         s.figures.back().of = std::string(w.word);
       }
       if (!scenario_.machine->design().scheduler.reservations.empty()) {
@@ -413,10 +414,11 @@ void Teller::note() {
   const bool is_sound = std::ranges::all_of(done_, &Replication::is_sound);
   if (!is_sound)
     run_.notes.push_back("THE GPU-SECONDS DO NOT ADD UP: this is an error in the program");
-  run_.summary = fmt::format("{} of {} goals met in {} of simulated time, {} replication{}.",
-                             std::ranges::count(run_.goals, true, &figures::GoalOutcome::met),
-                             run_.goals.size(), brief(run_.simulated), run_.replications,
-                             run_.replications == 1 ? "" : "s");
+  const auto met = std::ranges::count(run_.goals, true, &figures::GoalOutcome::met);
+  run_.summary = fmt::format(
+      "{}{} of simulated time, {} replication{}.",
+      run_.goals.empty() ? "" : fmt::format("{} of {} goals met in ", met, run_.goals.size()),
+      brief(run_.simulated), run_.replications, run_.replications == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST(RunFigures, below_80_percent_busy_the_largest_loss_is_named) {
   m.done[0].jobs[0].never_fits = true;
   m.tell_all();
   EXPECT_NE(m.run.diagnosis.find(m.scenario.trains[0].label + " never starts"), std::string::npos);
-  EXPECT_NE(m.run.summary.find("in 1 h of simulated time, 1 replication."), std::string::npos)
+  EXPECT_NE(m.run.summary.find("1 h of simulated time, 1 replication."), std::string::npos)
       << m.run.summary;
 }
 
