@@ -92,8 +92,8 @@ TEST(FabricStep, every_field_of_routing_moves_the_step) {
   EXPECT_LT(Cluster({kAdaptive}).step(), step);
   EXPECT_LT(Cluster({kQueuePairs}).step(), step);
   EXPECT_LT(Cluster({kAdaptive}).step(), Cluster({kStatic}).step());
-  EXPECT_GT(Cluster({{"fabric.compute.roce.pfc", "false"}}).step(), step);
-  const Cluster four({{"fabric.compute.queue_pairs", "4"}});
+  EXPECT_GT(Cluster({Change{"fabric.compute.roce.pfc", "false"}}).step(), step);
+  const Cluster four({Change{"fabric.compute.queue_pairs", "4"}});
   const Cluster victims(
       {{"fabric.compute.queue_pairs", "4"}, {"fabric.compute.roce.ecn", "false"}});
   EXPECT_GT(victims.step(), four.step());
@@ -131,8 +131,8 @@ TEST(FabricStep, a_job_is_timed_by_placement) {
 TEST(FabricStep, leaf_failures_follow_the_topology) {
   const auto faults = [](const Cluster& c) { return c.train().failure.shared_rate * years(10); };
   EXPECT_NEAR(faults(Cluster()), 32, 1e-6);
-  EXPECT_NEAR(faults(Cluster({{"fabric.compute.topology", "rail-fat-tree"}})), 32, 1e-6);
-  EXPECT_NEAR(faults(Cluster({{"fleet[0].failures.leaf_mtbf", "0.2 y"}})), 1600, 1e-3);
+  EXPECT_NEAR(faults(Cluster({Change{"fabric.compute.topology", "rail-fat-tree"}})), 32, 1e-6);
+  EXPECT_NEAR(faults(Cluster({Change{"fleet[0].failures.leaf_mtbf", "0.2 y"}})), 1600, 1e-3);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(TrainProcessPace, a_run_below_more_leaves_steps_slower) {
   d.scheduler.topology = design::PlacementTopology::tree;
   TimedTrain t(seconds(600), d);
   t.job().step.by_scatter = {1, 1.125, 1.25, 1.375, 1.5};
-  t.strike_run(200, kTakesHost, 7);
+  t.strike_run(200, {.name = "dies", .scope = kTakesHost}, 7);
   t.run();
   const auto contended = static_cast<double>(t.outcome().time_ns[at(Cause::contention)]);
   EXPECT_GT(contended, 0);
@@ -72,7 +72,7 @@ TEST(TrainProcessPace, a_run_below_more_leaves_steps_slower) {
     return d;
   }());
   anywhere.job().step.by_scatter = {0.7, 0.8, 0.85, 0.9, 1};
-  anywhere.strike_run(200, kTakesHost, 7);
+  anywhere.strike_run(200, {.name = "dies", .scope = kTakesHost}, 7);
   anywhere.run();
   EXPECT_EQ(anywhere.outcome().time_ns[at(Cause::contention)], 0)
       << "the job was timed as scattered already";
