@@ -241,7 +241,7 @@ std::string loss_json(const fabric::LossReport& r) {
   w.field("before_s", r.before.base()).field("after_s", r.after.base()).field("share", r.share);
   w.field("closed_form_share", r.closed_form_share).field("cut", r.cut).field("slowed", r.slowed);
   w.field("ring_share", r.ring_share).field("bisection_share", r.bisection_share);
-  w.field("worst_link", r.worst_link).field("worst_link_after", r.worst_link_after);
+  w.field("fullest_link", r.worst_link).field("fullest_link_after", r.worst_link_after);
   w.field("limiting_link", r.limiting_link).key("nodes").begin_array();
   for (const int n : r.nodes) w.value(n);
   return w.end_array().end_object().text() + "\n";
