@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "app/cli/fabric_verbs.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
 #include "core/base/json_writer.h"
@@ -11,14 +12,12 @@
 #include "core/base/units.h"
 #include "layers/fabric/bill.h"
 #include "layers/fabric/counters.h"
-#include "layers/fabric/hazards.h"
-#include "layers/fabric/nccl_log.h"
 #include "layers/fabric/storm_study.h"
 #include "layers/fabric/what_if.h"
-#include "model/jobs/build_machine.h"
+#include "model/jobs/resolve_jobs.h"
+#include "model/jobs/train_run.h"
 #include "model/machine/machine.h"
 #include "output/report/document.h"
-#include "study/score/log_standing.h"
 
 namespace orrery::cli {
 namespace {
@@ -35,8 +34,7 @@ struct NetworkOptions {
   std::int64_t planes = 1;
   double oversubscription = 1;
   std::string torus;
-  std::string routing = "static";
-  std::int64_t queue_pairs = 1;
+  std::string routing;  // empty: the design's, or static
   std::uint64_t seed = 1;
   Format format = Format::text;
 };
@@ -65,55 +63,52 @@ void bind_network(NetworkOptions& o, Arguments& a) {
   a.option("--oversubscription", o.oversubscription,
            "bandwidth down over bandwidth up at the leaf");
   a.option("--torus", o.torus, "dimensions of a torus, such as 16x16x4", "SIZES");
-  a.choice("--routing", o.routing, routing_words(), "routing policy");
+  a.choice("--routing", o.routing, routing_words(),
+           "routing policy; default: the design's, or static");
   a.seed(o.seed);
   a.format(o.format, {Format::text, Format::json, Format::markdown});
-}
-
-catalog::RoutingKind routing_of(const std::string& text) {
-  return from_any_word<catalog::RoutingKind>(text).value_or(catalog::RoutingKind::fixed);
 }
 
 struct Built {
   fabric::Topology topology;
   catalog::Bill bill;
   fabric::PauseOptions pauses;
-  std::optional<catalog::RoutingKind> routing;  // routing of the design
+  catalog::RoutingKind routing = catalog::RoutingKind::fixed;
   int queue_pairs = 1;
+  jobs::LoadedMachine design;  // empty without a design
 };
-
-Diagnostic usage(std::string what, std::string fix) {
-  return {.severity = Severity::error,
-          .code = "fabric.usage",
-          .what = std::move(what),
-          .fix = std::move(fix)};
-}
 
 Result<Built> from_design(const NetworkOptions& o, const machine::Models& models,
                           Terminal& terminal) {
   auto design = load_design(*o.design, models.catalog(), terminal);
   if (!design) return std::unexpected(design.error());
-  const machine::Machine machine = jobs::build_machine(std::move(*design), models);
-  const machine::Network& compute = machine.main_networks().compute;
+  const jobs::LoadedMachine loaded = jobs::load_machine(std::move(*design), models);
+  const machine::Network& compute = loaded.machine->main_networks().compute;
   if (!compute.topology) {
     if (!compute.faults.empty()) return std::unexpected(compute.faults);
-    return fail(usage("the design has no compute network of its own", "describe fabric.compute"));
+    return fail(
+        fabric_usage("the design has no compute network of its own", "describe fabric.compute"));
   }
-  return Built{*compute.topology, compute.bill, pause_options(compute), compute.wanted->routing,
-               compute.wanted->queue_pairs};
+  return Built{.topology = *compute.topology,
+               .bill = compute.bill,
+               .pauses = pause_options(compute),
+               .routing = compute.wanted->routing,
+               .queue_pairs = compute.wanted->queue_pairs,
+               .design = loaded};
 }
 
 Result<Built> from_options(const NetworkOptions& o, const catalog::Catalog& catalog) {
   const auto rate = parse_quantity<BytesPerSecond>(o.rate);
   Diagnostics faults;
   if (!catalog.switch_part(o.switch_id)) {
-    faults.push_back(
-        usage("the catalog has no switch " + o.switch_id, "`orrery catalog switches` lists them"));
+    faults.push_back(fabric_usage("the catalog has no switch " + o.switch_id,
+                                  "`orrery catalog switches` lists them"));
   }
-  if (!rate || !(rate->base() > 0)) faults.push_back(usage("not a rate: " + o.rate, "400 Gb/s"));
+  if (!rate || !(rate->base() > 0))
+    faults.push_back(fabric_usage("not a rate: " + o.rate, "400 Gb/s"));
   constexpr std::int64_t kMost = 1'000'000;
   if (o.nodes > kMost || o.nics > kMost || o.planes > 8 || o.radix.value_or(2) > kMost) {
-    faults.push_back(usage("a number is out of range", "at most a million nodes"));
+    faults.push_back(fabric_usage("a number is out of range", "at most a million nodes"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   machine::PlainNetwork wanted{.kind = from_word<catalog::TopologyKind>(o.topology)
@@ -130,15 +125,15 @@ Result<Built> from_options(const NetworkOptions& o, const catalog::Catalog& cata
   }
   auto built = build_network(wanted, catalog);
   if (!built) return std::unexpected(std::move(built.error()));
-  return Built{std::move(built->topology), std::move(built->bill), {}, {}, 1};
+  return Built{.topology = std::move(built->topology), .bill = std::move(built->bill)};
 }
 
 Result<Built> build(const NetworkOptions& o, const machine::Models& models, Terminal& terminal) {
-  return o.design ? from_design(o, models, terminal) : from_options(o, models.catalog());
-}
-
-void print(Terminal& terminal, Format format, const report::Document& d) {
-  terminal.out << (format == Format::markdown ? to_markdown(d) : to_text(d, terminal.style));
+  auto b = o.design ? from_design(o, models, terminal) : from_options(o, models.catalog());
+  if (b && !o.routing.empty()) {
+    b->routing = from_any_word<catalog::RoutingKind>(o.routing).value_or(b->routing);
+  }
+  return b;
 }
 
 std::string bill_json(const Built& b) {
@@ -188,7 +183,7 @@ ExitCode run_bill(const NetworkOptions& o, Terminal& terminal) {
                           significant(line.unit_power.base(), 3)});
   }
   d.table(std::move(table));
-  print(terminal, o.format, d);
+  print_document(terminal, o.format, d);
   return ExitCode::good;
 }
 
@@ -204,15 +199,17 @@ ExitCode run_path(const PathOptions& o, Terminal& terminal) {
   if (!b) return refuse(terminal, b.error());
   const fabric::FabricGraph g = build_graph(b->topology);
   if (o.from < 0 || o.to < 0 || o.from >= g.endpoints || o.to >= g.endpoints) {
-    return refuse(terminal,
-                  {usage(fmt::format("endpoints are numbered 0 to {}", g.endpoints - 1), "")});
+    return refuse(
+        terminal,
+        {fabric_usage(fmt::format("endpoints are numbered 0 to {}", g.endpoints - 1), "")});
   }
-  fabric::Router router(g, {.kind = routing_of(o.routing), .seed = o.seed});
+  fabric::Router router(g, {.kind = b->routing, .seed = o.seed});
   std::vector<fabric::LinkId> path;
   const bool found = router.route(static_cast<fabric::VertexId>(o.from),
                                   static_cast<fabric::VertexId>(o.to), 0, path);
   if (!found)
-    return refuse(terminal, {usage("no path: the endpoints may be in different planes", "")});
+    return refuse(terminal,
+                  {fabric_usage("no path: the endpoints may be in different planes", "")});
   if (o.format == Format::json) {
     JsonWriter w;
     w.begin_object().field("schema_version", 1).field("latency_s", path_latency(g, path));
@@ -228,8 +225,8 @@ ExitCode run_path(const PathOptions& o, Terminal& terminal) {
   for (const fabric::LinkId l : path) links.push_back(g.link_name(l));
   d.bullets(std::move(links));
   d.paragraph(fmt::format("{} links, {} latency, {} routing.", path.size(),
-                          brief(Seconds(path_latency(g, path))), o.routing));
-  print(terminal, o.format, d);
+                          brief(Seconds(path_latency(g, path))), word_of(b->routing)));
+  print_document(terminal, o.format, d);
   return ExitCode::good;
 }
 
@@ -243,9 +240,62 @@ std::string loss_json(const fabric::LossReport& r) {
   w.begin_object().field("schema_version", 1).field("lost", r.lost);
   w.field("before_s", r.before.base()).field("after_s", r.after.base()).field("share", r.share);
   w.field("closed_form_share", r.closed_form_share).field("cut", r.cut).field("slowed", r.slowed);
+  w.field("ring_share", r.ring_share).field("bisection_share", r.bisection_share);
+  w.field("fullest_link", r.worst_link).field("fullest_link_after", r.worst_link_after);
   w.field("limiting_link", r.limiting_link).key("nodes").begin_array();
   for (const int n : r.nodes) w.value(n);
   return w.end_array().end_object().text() + "\n";
+}
+
+// Returns what is left of the network, and why a ring of all nodes does not feel the loss.
+std::string left_text(const fabric::LossReport& r) {
+  std::string text = fmt::format(
+      "Left: {} % of full bisection; the fullest link carries {} NICs' messages, {} before.",
+      significant(100 * r.bisection_share, 3), significant(r.worst_link_after, 3),
+      significant(r.worst_link, 3));
+  if (r.cut > 0) return text;
+  if (r.ring_share < 0.995) {
+    return text + fmt::format(" A ring in the order of the nodes keeps {} % of its rate.",
+                              significant(100 * r.ring_share, 3));
+  }
+  return text +
+         " A ring in the order of the nodes is no slower: most of its messages stay below their "
+         "leaf, and the other uplinks have room for the rest.";
+}
+
+// Returns the uplinks and core links that a lost part leaves to the leaf that feels it most.
+fabric::LinksUp left_after(const fabric::Topology& t, fabric::Loss loss) {
+  if (loss == fabric::Loss::spine) {
+    const int spines = std::max(1, t.groups.front().spines);
+    const double left = 1 - 1.0 / spines;
+    return {.uplinks = left, .core_links = left};
+  }
+  if (loss == fabric::Loss::leaf_uplink) return {.uplinks = 1 - 1.0 / std::max(1, t.leaf_uplinks)};
+  return {};
+}
+
+// Returns a sentence per training run: its step before and after the loss of a spine or an uplink.
+std::vector<std::string> steps_after(const Built& b, fabric::Loss loss) {
+  std::vector<std::string> out;
+  if (!b.design.machine || (loss != fabric::Loss::spine && loss != fabric::Loss::leaf_uplink)) {
+    return out;
+  }
+  jobs::for_each_job<jobs::TrainJob>(*b.design.jobs, [&](const jobs::TrainJob& job) {
+    if (!job.feasible()) return;
+    const machine::Network& n = b.design.machine->networks_of(*job.fleet).compute;
+    const auto spec = routed_spec(n, left_after(b.topology, loss));
+    if (!n.routed || !spec) return;
+    const auto tree = std::make_shared<const fabric::RoutedTree>(*spec);
+    const auto after = step_on(job, *b.design.machine, tree);
+    if (!after) return;
+    const double more = *after / job.step.step - 1;
+    out.push_back(fmt::format(
+        "{}: a step takes {} before the loss, {} after ({} % more; {} % of it is communication "
+        "that the network exposes).",
+        job.label, brief(job.step.step), brief(*after), significant(100 * std::max(0.0, more), 2),
+        significant(100 * job.step.exposed_network_share, 2)));
+  });
+  return out;
 }
 
 // Returns the cost of a loss as a sentence, which also says why if the loss costs nothing.
@@ -279,11 +329,13 @@ ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto b = build(o, *models, terminal);
   if (!b) return refuse(terminal, b.error());
-  if (o.number < 0 || o.number > 100'000'000) return refuse(terminal, {usage("no such part", "")});
+  if (o.number < 0 || o.number > 100'000'000)
+    return refuse(terminal, {fabric_usage("no such part", "")});
   const auto r = study_loss(b->topology,
                             {.loss = fabric::loss_from(o.lose).value_or(fabric::Loss::leaf_uplink),
                              .number = static_cast<int>(o.number),
-                             .routing = {.kind = routing_of(o.routing), .seed = o.seed}});
+                             .routing = {.kind = b->routing, .seed = o.seed},
+                             .queue_pairs = b->queue_pairs});
   if (!r) return refuse(terminal, r.error());
   if (o.format == Format::json) {
     terminal.out << loss_json(*r);
@@ -291,12 +343,17 @@ ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
   }
   report::Document d;
   d.heading(1, "Without " + r->lost);
-  d.paragraph(loss_text(*r, routing_of(o.routing)));
+  d.paragraph(loss_text(*r, b->routing));
+  d.paragraph(left_text(*r));
+  for (const std::string& line :
+       steps_after(*b, fabric::loss_from(o.lose).value_or(fabric::Loss::leaf_uplink))) {
+    d.paragraph(line);
+  }
   std::string nodes;
   for (const int n : r->nodes) nodes += (nodes.empty() ? "" : ", ") + std::to_string(n);
   d.paragraph(fmt::format("Affects jobs on nodes {}. Limiting link: {}.",
                           nodes.empty() ? "none" : nodes, r->limiting_link));
-  print(terminal, o.format, d);
+  print_document(terminal, o.format, d);
   return ExitCode::good;
 }
 
@@ -309,12 +366,12 @@ ExitCode run_storm(const StormOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto b = build(o, *models, terminal);
   if (!b) return refuse(terminal, b.error());
-  if (o.partners < 1 || o.partners > 256) return refuse(terminal, {usage("1 to 256 partners", "")});
-  const auto r = study_storm(
-      b->topology, {.routing = {.kind = b->routing.value_or(routing_of(o.routing)), .seed = o.seed},
-                    .queue_pairs = b->queue_pairs,
-                    .partners = static_cast<int>(o.partners),
-                    .options = b->pauses});
+  if (o.partners < 1 || o.partners > 256)
+    return refuse(terminal, {fabric_usage("1 to 256 partners", "")});
+  const auto r = study_storm(b->topology, {.routing = {.kind = b->routing, .seed = o.seed},
+                                           .queue_pairs = b->queue_pairs,
+                                           .partners = static_cast<int>(o.partners),
+                                           .options = b->pauses});
   if (!r) return refuse(terminal, r.error());
   if (o.format == Format::json) {
     JsonWriter w;
@@ -338,7 +395,7 @@ ExitCode run_storm(const StormOptions& o, Terminal& terminal) {
           ? fmt::format("The watchdog shuts the NIC's port after {}; then they have {} again.",
                         brief(*b->pauses.watchdog), percent(r->back))
           : "There is no watchdog: the storm lasts until an operator shuts the port.");
-  print(terminal, o.format, d);
+  print_document(terminal, o.format, d);
   return ExitCode::good;
 }
 
@@ -363,132 +420,6 @@ ExitCode run_counters(const FileOptions& o, Terminal& terminal) {
   return found.empty() ? ExitCode::good : ExitCode::fails_rule;
 }
 
-struct LogOptions : FileOptions {
-  std::string gpu = "h100-sxm";
-  std::int64_t per_node = 8;
-  std::int64_t nics = 8;
-  std::string rate = "400 Gb/s";
-  std::string network = "infiniband";
-  std::optional<std::int64_t> ranks;
-};
-
-report::Document log_document(const score::LogStanding& standing, const fabric::NcclLog& log,
-                              int ranks) {
-  report::Document d;
-  d.heading(1, fmt::format("{} over {} ranks: measured against expected",
-                           log.kind ? to_text(*log.kind) : "collective", ranks));
-  for (const Diagnostic& n : log.notes) d.paragraph(n.what + ". " + n.fix + ".");
-  report::Table t{
-      .header = {"size", "measured", "expected", "80 % interval", "bus GB/s", "verdict"},
-      .flush_right = {true, true, true, true, true, false}};
-  for (const score::LogLine& line : standing.lines) {
-    const Estimate& e = line.expected.seconds;
-    t.rows.push_back({brief(Bytes(line.measured.bytes)), brief(Seconds(line.seconds())),
-                      brief(Seconds(e.value)),
-                      brief(Seconds(e.low)) + " .. " + brief(Seconds(e.high)),
-                      significant(line.measured.busbw, 4),
-                      line.slow()   ? "slow"
-                      : line.fast() ? "fast"
-                                    : "as expected"});
-  }
-  d.table(std::move(t));
-  if (!standing.reasons.empty()) {
-    d.heading(2, "Likely reasons");
-    std::vector<std::string> items;
-    for (const fabric::GapReason& r : standing.reasons)
-      items.push_back(r.reason + ". Check: " + r.check + ".");
-    d.bullets(std::move(items));
-  }
-  return d;
-}
-
-ExitCode run_log(const LogOptions& o, Terminal& terminal) {
-  const auto models = shipped_models();
-  if (!models) return refuse(terminal, models.error());
-  const auto text = terminal.read_file(o.file);
-  if (!text) return refuse(terminal, text.error());
-  const auto log = fabric::parse_nccl_log(*text, o.file);
-  if (!log) return refuse(terminal, log.error());
-  const catalog::Accelerator* a = models->catalog().accelerator(o.gpu);
-  const auto rate = parse_quantity<BytesPerSecond>(o.rate);
-  const auto ranks =
-      static_cast<int>(o.ranks.value_or(log->ranks_solved.value_or(log->ranks_stated.value_or(0))));
-  Diagnostics faults;
-  if (!a)
-    faults.push_back(usage("the catalog has no accelerator " + o.gpu,
-                           "`orrery catalog accelerators` lists them"));
-  if (!rate) faults.push_back(usage("not a rate: " + o.rate, "400 Gb/s"));
-  if (ranks < 2) faults.push_back(usage("the log does not say how many ranks ran", "give --ranks"));
-  if (o.per_node < 1 || o.per_node > 1024) faults.push_back(usage("--gpus-per-node", "8"));
-  if (!faults.empty()) return refuse(terminal, faults);
-  const auto per_host = static_cast<int>(o.per_node);
-  const machine::Wiring wiring{.accelerator = a,
-                               .domain = score::domain_of_host(*a, per_host),
-                               .accelerators_per_host = per_host,
-                               .nics_per_host = static_cast<double>(o.nics),
-                               .nic_rate = *rate,
-                               .network = fabric::network_kind_from(o.network, a->scaleup_link)};
-  const score::LogStanding standing = score::stand_log(*log, ranks, wiring, models->collectives);
-  print(terminal, o.format, log_document(standing, *log, ranks));
-  return ExitCode::good;
-}
-
-struct CompareOptions {
-  std::int64_t leaves = 32;
-  std::int64_t hosts = 32;
-  std::int64_t spines = 32;
-  std::int64_t queue_pairs = 4;
-  Format format = Format::text;
-};
-
-ExitCode run_compare(const CompareOptions& o, Terminal& terminal) {
-  constexpr std::int64_t kMost = 256;
-  for (const std::int64_t n : {o.leaves, o.hosts, o.spines, o.queue_pairs}) {
-    if (n < 1 || n > kMost) return refuse(terminal, {usage("counts are 1 to 256", "")});
-  }
-  const fabric::FabricComparison c =
-      fabric::compare_fabrics(static_cast<int>(o.leaves), static_cast<int>(o.hosts),
-                              static_cast<int>(o.spines), static_cast<int>(o.queue_pairs), 3);
-  const auto percent = [](double share) { return significant(100 * share, 3) + " %"; };
-  report::Document d;
-  d.heading(1, "InfiniBand against RoCE on one leaf-spine network");
-  d.table({.header = {"", "share of the wire rate in a permutation", "switch latency of 3 hops"},
-           .rows = {{"InfiniBand, adaptive routing", percent(c.infiniband_rate),
-                     brief(c.infiniband_latency)},
-                    {"RoCE, one queue pair, hashed", percent(c.roce_hashed_rate),
-                     brief(c.roce_latency)},
-                    {fmt::format("RoCE, {} queue pairs", o.queue_pairs),
-                     percent(c.roce_spread_rate), brief(c.roce_latency)}},
-           .flush_right = {false, true, true}});
-  d.paragraph(
-      "RoCE with packet spraying or adaptive routing performs as InfiniBand does. What remains is "
-      "its latency, and the configuration that a lossless class needs.");
-  print(terminal, o.format, d);
-  return ExitCode::good;
-}
-
-void bind_compare(CompareOptions& o, Arguments& a) {
-  a.option("--leaves", o.leaves, "leaves");
-  a.option("--hosts", o.hosts, "hosts per leaf");
-  a.option("--spines", o.spines, "spines");
-  a.option("--queue-pairs", o.queue_pairs, "queue pairs per connection");
-  a.format(o.format, {Format::text, Format::markdown});
-}
-
-template <class Options>
-Verb sub_verb(const std::string& name, const std::string& summary,
-              const std::vector<std::string>& examples, void (*bind)(Options&, Arguments&),
-              ExitCode (*run)(const Options&, Terminal&)) {
-  return {.name = name,
-          .summary = summary,
-          .examples = examples,
-          .prepare = [bind, run](Arguments& arguments) -> Run {
-            auto options = std::make_shared<Options>();
-            bind(*options, arguments);
-            return [run, options](Terminal& terminal) { return run(*options, terminal); };
-          }};
-}
-
 void bind_path(PathOptions& o, Arguments& a) {
   a.option("--from", o.from, "number of the endpoint, from 0: node x NICs + NIC");
   a.option("--to", o.to, "endpoint");
@@ -508,17 +439,6 @@ void bind_file(FileOptions& o, Arguments& a) {
                "speed_gbps,pause_rx,pause_tx,ecn_marked,drops");
 }
 
-void bind_log(LogOptions& o, Arguments& a) {
-  a.positional("FILE", o.file, "output file of nccl-tests");
-  a.option("--gpu", o.gpu, "catalog id of the accelerator", "ID");
-  a.option("--gpus-per-node", o.per_node, "accelerators per host");
-  a.option("--nics", o.nics, "NICs per host");
-  a.option("--rate", o.rate, "line rate of a NIC", "Gb/s");
-  a.option("--network", o.network, "infiniband, roce, efa, tcpxo, tcpx", "KIND");
-  a.option("--ranks", o.ranks, "number of ranks, if the log does not say");
-  a.format(o.format, {Format::text, Format::markdown});
-}
-
 }  // namespace
 
 Verb fabric_verb() {
@@ -526,29 +446,25 @@ Verb fabric_verb() {
          .summary = "Study one network: bill, path, losses, storms, counters, nccl-tests logs",
          .examples = {"orrery fabric bill --nodes 127 --nics 8 --switch qm9700",
                       "orrery fabric what-if --lose spine --routing adaptive"}};
-  v.verbs.push_back(sub_verb<NetworkOptions>(
+  v.verbs.push_back(fabric_sub_verb<NetworkOptions>(
       "bill", "List switches, cables and optics; give power, price, diameter and bisection",
       {"orrery fabric bill --nodes 127 --nics 8", "orrery fabric bill --design my.yaml"},
       bind_network, run_bill));
-  v.verbs.push_back(sub_verb<PathOptions>("path", "List the links between two endpoints",
-                                          {"orrery fabric path --from 0 --to 1000"}, bind_path,
-                                          run_path));
-  v.verbs.push_back(sub_verb<LossOptions>(
+  v.verbs.push_back(fabric_sub_verb<PathOptions>("path", "List the links between two endpoints",
+                                                 {"orrery fabric path --from 0 --to 1000"},
+                                                 bind_path, run_path));
+  v.verbs.push_back(fabric_sub_verb<LossOptions>(
       "what-if", "Show what the loss of a part costs, and which jobs it affects",
       {"orrery fabric what-if --lose link --number 5"}, bind_loss, run_loss));
-  v.verbs.push_back(sub_verb<StormOptions>(
+  v.verbs.push_back(fabric_sub_verb<StormOptions>(
       "storm", "Simulate a NIC that never stops pausing a lossless network",
       {"orrery fabric storm --design my.yaml", "orrery fabric storm --nodes 64 --routing adaptive"},
       bind_storm, run_storm));
-  v.verbs.push_back(sub_verb<CompareOptions>(
-      "compare", "Compare InfiniBand and RoCE: bandwidth left after hash collisions",
-      {"orrery fabric compare --queue-pairs 8"}, bind_compare, run_compare));
-  v.verbs.push_back(
-      sub_verb<FileOptions>("counters", "Check the switch counters of a lossless network",
-                            {"orrery fabric counters counters.csv"}, bind_file, run_counters));
-  v.verbs.push_back(sub_verb<LogOptions>("log", "Compare nccl-tests output with the expected rates",
-                                         {"orrery fabric log all_reduce.log --gpu h100-sxm"},
-                                         bind_log, run_log));
+  v.verbs.push_back(fabric_compare_verb());
+  v.verbs.push_back(fabric_sub_verb<FileOptions>(
+      "counters", "Check the switch counters of a lossless network",
+      {"orrery fabric counters counters.csv"}, bind_file, run_counters));
+  v.verbs.push_back(fabric_log_verb());
   return v;
 }
 

@@ -23,12 +23,13 @@ inline constexpr Word<Collective> kCollectiveWords[] = {
 constexpr WordTable<Collective> words_of(Collective) { return kCollectiveWords; }
 constexpr std::string_view to_text(Collective c) { return word_of(c); }
 
-// How a group of ranks is placed on the machine: how many there are, and how many of them share a
-// scale-up domain (NVLink). ranks = 16, per_domain = 8 is two full 8-GPU nodes; per_domain = 1 is
-// one rank per node.
+// How a group of ranks is placed on the machine: how many there are, how many of them share a
+// scale-up domain (NVLink), and how many domains further its next domain is. ranks = 16, per_domain
+// = 8 is two full 8-GPU nodes; per_domain = 1 is one rank per node.
 struct GroupShape {
   int ranks = 1;
   int per_domain = 1;
+  int apart = 1;
 };
 
 struct CollectiveCall {

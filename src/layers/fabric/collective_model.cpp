@@ -20,9 +20,10 @@ constexpr std::array<std::pair<CollectiveAlgorithm, const char*>, 6> kAlgorithms
 }};
 
 struct Shape {
-  double n = 1;  // ranks
-  double g = 1;  // ranks per domain
-  double k = 1;  // domains
+  double n = 1;      // ranks
+  double g = 1;      // ranks per domain
+  double k = 1;      // domains
+  double apart = 1;  // domains from one member's to the next
   double bytes = 0;
   double log2_k = 0;
   double past_step = 0;  // S / (S + S_e)
@@ -39,6 +40,7 @@ struct Work {
   double hops = 0;           // consecutive links beyond those in a host of eight
   double serial = 0;         // share of the faster level's time that the slower one does not hide
   bool simple_only = false;  // no low-latency protocol at any size
+  CrossingPattern pattern = CrossingPattern::ring;
 };
 
 // Across domains a library chains the ranks of each domain before (tree) or between (ring) the
@@ -90,7 +92,8 @@ Work tree_work(const LinkHierarchy& l, const Shape& s) {
           .out_share = l.network.share,
           .crossings = 2 * s.log2_k,
           .fill = s.g > 8 ? std::sqrt(s.g / 8) : 1,
-          .hops = s.k > 1 ? 2 * std::max(0.0, s.g - kHostChain) : 0};
+          .hops = s.k > 1 ? 2 * std::max(0.0, s.g - kHostChain) : 0,
+          .pattern = CrossingPattern::tree};
 }
 
 bool has_nvls(const LinkHierarchy& l, const Shape& s) {
@@ -115,13 +118,16 @@ Work sharp_work(const LinkHierarchy& l, const Shape& s) {
   w.crossings = 2;
   w.serial = kSharpSerial;
   w.simple_only = true;
+  w.pattern = CrossingPattern::ring;  // a leaf sends one sum up, however many hosts it has
   return w;
 }
 
 Work direct_work(const LinkHierarchy& l, workload::Collective kind, const Shape& s) {
   Work w{.in_share = l.scaleup.pair_share, .out_share = l.network.pair_share, .fill = 0.5};
   w.crossings = s.k > 1 ? 1 : 0;
+  w.pattern = CrossingPattern::shift;
   if (kind == workload::Collective::all_to_all) {
+    w.pattern = CrossingPattern::all_pairs;
     w.in = (s.g - 1) / s.n * s.bytes;
     w.out = (s.n - s.g) / s.n * s.bytes;
     return w;
@@ -138,12 +144,28 @@ struct Rates {
   bool fabric_binds = false;  // the oversubscribed core is the limit, not the NIC
 };
 
+// Below this share of the NIC's rate the uplinks are the limit, not the NIC.
+constexpr double kUplinksBind = 0.97;
+
+// Returns the share of the NICs' rate that routing, losses and placement leave.
+double routed_share(const LinkHierarchy& l, const Work& w, const Shape& s) {
+  const RoutedLinks& r = l.routed;
+  if (!r.tree || s.k <= 1) return 1;
+  return r.tree->left(w.pattern,
+                      {.members = s.k,
+                       .hosts_apart = s.apart * r.hosts_per_domain,
+                       .job_hosts = r.job_hosts,
+                       .scatter = r.scatter},
+                      r.bound);
+}
+
 Rates rates_of(const LinkHierarchy& l) {
   Rates r;
   r.in = l.scaleup_rate.base();
   const double nics = l.nic_rate.base() * l.nics_per_rank;
-  r.fabric_binds = l.oversubscription > 1;
-  r.out = nics / std::max(1.0, l.oversubscription) * l.network_free;
+  const double thinner = l.routed.tree ? 1 : std::max(1.0, l.oversubscription);
+  r.fabric_binds = thinner > 1;
+  r.out = nics / thinner * l.network_free;
   return r;
 }
 
@@ -177,7 +199,9 @@ Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, const Shape
   if ((w.in > 0 && r.in <= 0) || (w.out > 0 && r.out <= 0)) return {};
   const bool leaves = w.crossings > 0;
   const double in = w.in > 0 ? w.in / (r.in * w.in_share) : 0;
-  const double out = w.out > 0 ? w.out / (r.out * w.out_share) : 0;
+  const double routed = w.out > 0 ? routed_share(l, w, s) : 1;
+  if (routed <= 0) return {};
+  const double out = w.out > 0 ? w.out / (r.out * w.out_share * routed) : 0;
   const double wire = soft_max(in, out) + w.serial * std::min(in, out);
   const double slow = wire * (leaves ? l.network.ramp : l.scaleup.ramp);
   const double fill = w.fill * (l.scaleup.fill.base() + (leaves ? l.network.fill.base() : 0.0));
@@ -191,7 +215,8 @@ Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, const Shape
   } else if (in >= out) {
     t.limit = LimitingLink::scale_up;
   } else {
-    t.limit = r.fabric_binds ? LimitingLink::fabric : LimitingLink::nic;
+    const bool uplinks = r.fabric_binds || routed < kUplinksBind;
+    t.limit = uplinks ? LimitingLink::fabric : LimitingLink::nic;
   }
   return t;
 }
@@ -204,6 +229,7 @@ Shape shape_of(const LinkHierarchy& l, const workload::CollectiveCall& call) {
                    std::min(domain, call.group.ranks > 0 ? call.group.ranks : 1));
   s.k = std::ceil(s.n / s.g);
   s.g = s.n / s.k;  // may be a fraction; the NICs carry the mean
+  s.apart = std::max(1, call.group.apart);
   s.bytes = std::max(0.0, call.bytes.base());
   s.log2_k = s.k > 1 ? math::log2(s.k) : 0;
   s.past_step = s.bytes > 0 ? s.bytes / (s.bytes + l.protocol.at.base()) : 0;
@@ -265,7 +291,7 @@ const char* to_text(LimitingLink l) {
     case LimitingLink::nic:
       return "NIC";
     case LimitingLink::fabric:
-      return "oversubscribed fabric";
+      return "fabric's uplinks";
   }
   return "launch and hop latency";
 }

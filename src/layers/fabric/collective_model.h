@@ -16,16 +16,19 @@
 //   all_gather, reduce_scatter: half of the ring's. all_to_all: W_in = (g-1)/n S, W_out = (n-g)/n S
 // The automatic choice is the fastest algorithm that the library has. Sources: shapes and steps
 // from NCCL 2.30 src/graph/tuning.cc; parameters fitted on data/validation/collectives.csv
-// (docs/models/collectives.md). Wrong if other jobs load the same spine (give `network_free`), or
-// if a library switches algorithms at a different size.
+// (docs/models/collectives.md). On a network as built, routing, losses and placement take their
+// share of t_out's rate (routed_tree.h). Wrong if other jobs load the same spine (give
+// `network_free`), or if a library switches algorithms at a different size.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "core/base/quantity.h"
 #include "core/workload/message.h"
+#include "layers/fabric/routed_tree.h"
 
 namespace orrery::fabric {
 
@@ -70,6 +73,15 @@ struct ProtocolStep {
   Bytes at = kib(64);
 };
 
+// A network as built. Without a tree the network is the one that the parameters were fitted on.
+struct RoutedLinks {
+  std::shared_ptr<const RoutedTree> tree;
+  double hosts_per_domain = 1;
+  double job_hosts = 0;  // of the job that the groups belong to; 0: unknown
+  double scatter = 0;    // where they are (GroupPlace)
+  ShareBound bound = ShareBound::mean;
+};
+
 struct LinkHierarchy {
   int domain = 8;               // accelerators connected by the scale-up link
   BytesPerSecond scaleup_rate;  // per accelerator and direction; 0: none, all traffic uses NICs
@@ -78,17 +90,18 @@ struct LinkHierarchy {
   double nics_per_rank = 1;  // 0.5: two accelerators share a NIC
   NetworkCurve network;
   ProtocolStep protocol;
-  double oversubscription = 1;  // between leaves; slows traffic that crosses the fabric
-  double network_free = 1;      // share of NICs and uplinks not used by other traffic
-  bool sharp = false;           // switches can sum
-  Seconds host_launch;          // added by the calling framework: about 18 us for eager PyTorch
-  bool in_graph = false;        // launched from a captured graph
+  double oversubscription = 1;  // between leaves; unused if there is a tree, which has it
+  RoutedLinks routed;
+  double network_free = 1;  // share of NICs and uplinks not used by other traffic
+  bool sharp = false;       // switches can sum
+  Seconds host_launch;      // added by the calling framework: about 18 us for eager PyTorch
+  bool in_graph = false;    // launched from a captured graph
   Seconds graph_saving = microseconds(6);  // launch time saved when captured: assumption
 };
 
 enum class LimitingLink : std::uint8_t { launch, scale_up, nic, fabric };
 
-const char* to_text(LimitingLink l);  // "scale-up link", "NIC", "oversubscribed fabric", "launch"
+const char* to_text(LimitingLink l);  // "scale-up link", "NIC", "fabric's uplinks", "launch"
 
 struct CollectiveTime {
   Seconds time;

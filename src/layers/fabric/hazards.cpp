@@ -90,6 +90,8 @@ FabricComparison compare_fabrics(int leaves, int hosts_per_leaf, int spines, int
   FabricComparison c;
   study.routing = catalog::RoutingKind::adaptive;
   c.infiniband_rate = ecmp_spread(study).mean_rate;
+  study.routing = catalog::RoutingKind::fixed;
+  c.static_rate = ecmp_spread(study).mean_rate;
   study.routing = catalog::RoutingKind::ecmp;
   c.roce_hashed_rate = ecmp_spread(study).mean_rate;
   study.queue_pairs = queue_pairs;

@@ -82,6 +82,7 @@ std::vector<RoceFinding> check_roce(const RoceSettings& settings);
 // InfiniBand compared with RoCE on one topology: what differs in the model, each with its reason.
 struct FabricComparison {
   double infiniband_rate = 0;  // rate of a permutation, as a share of the wire
+  double static_rate = 0;      // static routes
   double roce_hashed_rate = 0;
   double roce_spread_rate = 0;  // rate with several queue pairs or packet spraying
   Seconds infiniband_latency;   // one crossing of the fabric, switches only

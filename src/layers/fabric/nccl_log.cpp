@@ -40,20 +40,32 @@ std::optional<NcclLine> table_line(std::string_view line) {
   return NcclLine{*size, *time, *alg, *bus};
 }
 
-std::optional<int> solved_ranks(const NcclLog& log) {
+constexpr int kMostRanks = 10'000'000;
+
+// Solves the ranks of a log, with the range that the printed digits allow.
+void solve_ranks(NcclLog& log) {
   const NcclLine* best = nullptr;
   for (const NcclLine& l : log.lines) {
     if (l.algbw > kTellingBandwidth && (!best || l.algbw > best->algbw)) best = &l;
   }
-  if (!best || !log.kind) return std::nullopt;
+  if (!best || !log.kind) return;
   const double ratio = best->busbw / best->algbw;
   const double top = *log.kind == workload::Collective::all_reduce ? 2 : 1;
   if (*log.kind == workload::Collective::broadcast || *log.kind == workload::Collective::send_recv)
-    return std::nullopt;
+    return;
   // The log prints two decimals, so the ratio is known to about 0.01 / algbw.
   const double gap = top - ratio;
-  if (gap <= 0.02 / best->algbw) return std::nullopt;
-  return static_cast<int>(std::lround(top / gap));
+  if (gap <= 0.02 / best->algbw) return;
+  log.ranks_solved = static_cast<int>(std::lround(top / gap));
+  constexpr double kHalfDigit = 0.005;
+  const auto ranks_at = [&](double bus, double alg) {
+    const double left = top - bus / alg;
+    return left > top / kMostRanks ? top / left : kMostRanks;
+  };
+  const double least = ranks_at(best->busbw - kHalfDigit, best->algbw + kHalfDigit);
+  const double most = ranks_at(best->busbw + kHalfDigit, best->algbw - kHalfDigit);
+  log.ranks_least = std::min(*log.ranks_solved, static_cast<int>(std::floor(least)));
+  log.ranks_most = std::max(*log.ranks_solved, static_cast<int>(std::ceil(most)));
 }
 
 }  // namespace
@@ -83,8 +95,9 @@ Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
                  .fix = "give the whole output of all_reduce_perf or another test"});
   }
   if (ranks > 0) log.ranks_stated = ranks;
-  log.ranks_solved = solved_ranks(log);
-  if (log.ranks_stated && log.ranks_solved && *log.ranks_stated != *log.ranks_solved) {
+  solve_ranks(log);
+  if (log.ranks_stated && log.ranks_solved &&
+      (*log.ranks_stated < log.ranks_least || *log.ranks_stated > log.ranks_most)) {
     log.notes.push_back({.severity = Severity::warning,
                          .code = "nccl.ranks",
                          .place = {.file = file},
@@ -96,6 +109,14 @@ Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
                          .fix = "check that header and table come from the same run"});
   }
   return log;
+}
+
+int ranks_of(const NcclLog& log, int per_host) {
+  if (log.ranks_stated) return *log.ranks_stated;
+  if (!log.ranks_solved) return 0;
+  const int solved = *log.ranks_solved, host = std::max(1, per_host);
+  const int whole = (solved + host / 2) / host * host;
+  return whole >= log.ranks_least && whole <= log.ranks_most && whole > 0 ? whole : solved;
 }
 
 std::vector<GapReason> likely_reasons(const GapFacts& f) {

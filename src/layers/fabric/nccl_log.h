@@ -2,9 +2,10 @@
 // bandwidth to algorithm bandwidth.
 //
 //   all_reduce: busbw/algbw = 2(n-1)/n, others (n-1)/n, so n = 2/(2 - ratio) or 1/(1 - ratio)
-// A log whose header and ratios imply different numbers of ranks was edited or misread; both
-// numbers are reported. Lines of the table begin with a size and have 13 columns (12 without a
-// root).
+// The bandwidths have two decimals, so a ratio fits a range of ranks: 253 to 259 for 256 at 170
+// GB/s. The header's rank lines are exact. A log whose header is outside the range of its table was
+// edited or misread; both numbers are reported. Lines of the table begin with a size and have 13
+// columns (12 without a root).
 #pragma once
 
 #include <optional>
@@ -28,9 +29,15 @@ struct NcclLog {
   std::optional<workload::Collective> kind;  // from the test's name, if the log has it
   std::optional<int> ranks_stated;           // "# Rank" lines of the header
   std::optional<int> ranks_solved;           // computed from the ratio of the largest messages
+  int ranks_least = 0;                       // fewest and most that the printed digits allow
+  int ranks_most = 0;
   std::vector<NcclLine> lines;
   Diagnostics notes;  // "nccl.ranks": stated and computed differ
 };
+
+// Returns the header's ranks; without a header, of the numbers that the table allows, the whole
+// hosts nearest to the computed number, or that number. 0 if the log says nothing.
+int ranks_of(const NcclLog& log, int per_host);
 
 Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
                                std::optional<workload::Collective> kind = std::nullopt);

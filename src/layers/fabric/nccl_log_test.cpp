@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <string>
 
 namespace orrery::fabric {
@@ -106,6 +107,38 @@ TEST(NcclLog, ranks_are_solved_from_the_bandwidth_ratio) {
   const auto unstated = parse_nccl_log(log_of("all_gather_perf", "400", "350"), "x");
   EXPECT_EQ(unstated->ranks_stated, std::nullopt);
   EXPECT_TRUE(unstated->notes.empty()) << "there is nothing to differ from";
+}
+
+// Writes a log of nccl-tests: rank lines, and 1 GiB at these bandwidths with two decimals.
+std::string log_of_ranks(int ranks, bool header, double algbw) {
+  std::string text = "# Collective test starting: all_reduce_perf\n";
+  for (int r = 0; header && r < ranks; ++r) {
+    text += "#  Rank " + std::to_string(r) + " Group  0 Pid 1 on host device 0 [0x1b] H100\n";
+  }
+  const double busbw = algbw * 2 * (ranks - 1) / ranks;
+  char row[160];
+  std::snprintf(row, sizeof row,
+                " 1073741824 268435456 float sum -1 %.1f %.2f %.2f 0 %.1f %.2f %.2f 0\n",
+                1073741.824 / algbw, algbw, busbw, 1073741.824 / algbw, algbw, busbw);
+  return text + row;
+}
+
+// The two decimals of the bandwidths fit 253 to 259 ranks for 256 at 170 GB/s: the header decides,
+// and it does not contradict the table. Without a header whole hosts decide.
+TEST(NcclLog, ranks_of_the_header_are_trusted) {
+  for (const int ranks : {64, 128, 256, 512, 1024}) {
+    for (int i = 0; i < 30; ++i) {
+      const double algbw = 165.03 + 0.37 * i;
+      const auto log = parse_nccl_log(log_of_ranks(ranks, true, algbw), "x");
+      ASSERT_TRUE(log);
+      EXPECT_EQ(ranks_of(*log, 8), ranks);
+      EXPECT_TRUE(log->notes.empty()) << ranks << " ranks at " << algbw;
+      if (ranks > 256) continue;
+      const auto bare = parse_nccl_log(log_of_ranks(ranks, false, algbw), "x");
+      EXPECT_EQ(ranks_of(*bare, 8), ranks) << algbw;
+    }
+  }
+  EXPECT_EQ(ranks_of(NcclLog{}, 8), 0);
 }
 
 // The largest algorithm bandwidth is the most precise.

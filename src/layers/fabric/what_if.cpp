@@ -18,9 +18,14 @@ constexpr std::size_t kMostPieces = 65'536;
 constexpr std::size_t kFewest = 8;
 constexpr std::size_t kEnough = 128;
 
-TrafficOptions traffic_of(const RoutingOptions& routing, std::size_t messages) {
-  if (routing.kind != catalog::RoutingKind::adaptive || messages == 0) return {};
-  return {.queue_pairs = static_cast<int>(std::clamp(kMostPieces / messages, kFewest, kEnough))};
+TrafficOptions traffic_of(const LossSpec& spec, std::size_t messages) {
+  if (messages == 0) return {};
+  const std::size_t most = kMostPieces / messages;
+  if (spec.routing.kind == catalog::RoutingKind::adaptive) {
+    return {.queue_pairs = static_cast<int>(std::clamp(most, kFewest, kEnough))};
+  }
+  const auto wanted = static_cast<std::size_t>(std::max(1, spec.queue_pairs));
+  return {.queue_pairs = static_cast<int>(std::min(wanted, std::max(kFewest, most)))};
 }
 
 // Nodes exchange in pairs that are whole leaves apart, so that static routes do not collide before
@@ -36,6 +41,17 @@ std::vector<Message> half_way_round(const FabricGraph& g, const FabricSpec& spec
     const int partner = node < half ? node + half : node - half;
     if (partner >= spec.nodes || partner == node) continue;
     out.push_back({e, partner * per_node + e % per_node, each.base() / g.planes});
+  }
+  return out;
+}
+
+// Every node sends to the next one on the same rail, as in a ring.
+std::vector<Message> ring_of_nodes(const FabricGraph& g, const FabricSpec& spec, Bytes each) {
+  std::vector<Message> out;
+  const int per_node = g.rails * g.planes;
+  for (VertexId e = 0; e < g.endpoints && spec.nodes > 1; ++e) {
+    const int next = (e / per_node + 1) % spec.nodes;
+    out.push_back({e, next * per_node + e % per_node, each.base() / g.planes});
   }
   return out;
 }
@@ -110,6 +126,19 @@ void move_to_living_planes(const FabricGraph& g, Router& router, std::vector<Mes
   }
 }
 
+// Returns the time of the messages before over that after the loss; 0 if one has no path.
+double share_of(const FabricGraph& g, const LossSpec& spec, Router broken,
+                std::vector<Message> messages) {
+  Router whole(g, spec.routing);
+  const TrafficOptions traffic = traffic_of(spec, messages.size());
+  const double before = run_traffic(g, whole, messages, traffic).last;
+  Router probe = broken;
+  move_to_living_planes(g, probe, messages);
+  const TrafficResult after = run_traffic(g, broken, messages, traffic);
+  if (after.unreachable > 0) return 0;
+  return after.last > 0 ? std::min(1.0, before / after.last) : 1;
+}
+
 void compare(const FabricGraph& g, const std::vector<Message>& messages,
              const TrafficResult& before, const TrafficResult& after, LossReport& report) {
   std::set<int> nodes;
@@ -126,6 +155,31 @@ void compare(const FabricGraph& g, const std::vector<Message>& messages,
 }
 
 }  // namespace
+
+LinksUp links_up(const FabricGraph& g, const Router& router) {
+  double up[2] = {}, all[2] = {};
+  for (std::size_t l = 0; l < g.links.size(); ++l) {
+    const auto kind = [&](VertexId v) { return g.kinds[static_cast<std::size_t>(v)]; };
+    const VertexKind from = kind(g.links[l].from), to = kind(g.links[l].to);
+    if (from == VertexKind::endpoint || to == VertexKind::endpoint) continue;
+    const std::size_t tier = from == VertexKind::core || to == VertexKind::core ? 1 : 0;
+    all[tier] += 1;
+    up[tier] += router.is_up(static_cast<LinkId>(l)) ? 1 : 0;
+  }
+  return {.uplinks = all[0] > 0 ? up[0] / all[0] : 1,
+          .core_links = all[1] > 0 ? up[1] / all[1] : 1};
+}
+
+double bisection_share(const Topology& t, LinksUp up) {
+  const double full = bisection_share(t);
+  if (t.groups.empty() || t.leaf_spine_links == 0) return full;
+  const auto half = static_cast<double>(t.endpoints);
+  const double leaves = static_cast<double>(t.leaf_spine_links) * up.uplinks / half;
+  const double cores = t.spine_core_links > 0
+                           ? static_cast<double>(t.spine_core_links) * up.core_links / half
+                           : leaves;
+  return std::min({full, leaves, cores});
+}
 
 std::optional<Loss> loss_from(std::string_view text) {
   if (text == "nic") return Loss::nic;
@@ -148,7 +202,7 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
   }
   std::vector<Message> messages = half_way_round(g, topology.spec, spec.message);
   Router whole(g, spec.routing);
-  const TrafficOptions traffic = traffic_of(spec.routing, messages.size());
+  const TrafficOptions traffic = traffic_of(spec, messages.size());
   const TrafficResult before = run_traffic(g, whole, messages, traffic);
   Router broken(g, spec.routing);
   LossReport report;
@@ -157,6 +211,8 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
     return fail(
         fault("fabric.no-such-part", "the network has no such part to lose", "count from 0"));
   }
+  report.bisection_share = bisection_share(topology, links_up(g, broken));
+  report.ring_share = share_of(g, spec, broken, ring_of_nodes(g, topology.spec, spec.message));
   Router probe = broken;
   move_to_living_planes(g, probe, messages);
   const TrafficResult after = run_traffic(g, broken, messages, traffic);
@@ -166,6 +222,10 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
   report.share = after.last > 0 ? std::min(1.0, before.last / after.last) : 0;
   if (report.cut > 0) report.share = 0;
   report.alone = Seconds(messages.empty() ? 0 : messages.front().bytes / port_rate(g));
+  if (report.alone > Seconds(0)) {
+    report.worst_link = before.limiting_seconds / report.alone.base();
+    report.worst_link_after = after.limiting_seconds / report.alone.base();
+  }
   if (after.limiting_link >= 0) report.limiting_link = g.link_name(after.limiting_link);
   report.closed_form_share =
       share_after(spec.loss, {.nics_per_node = topology.spec.rails,

@@ -27,6 +27,20 @@ TEST(WhatIf, static_route_doubles_up_on_a_neighbour) {
   EXPECT_LT(r->nodes.size(), 10u);  // few are affected, but a collective waits for them
 }
 
+// Dead spines take bisection along and load the other links; a ring in the order of the nodes has
+// only one message in 32 to send across.
+TEST(WhatIf, a_lost_spine_costs_bisection_even_if_a_ring_does_not_feel_it) {
+  const auto r = study_loss(
+      superpod(), {.loss = Loss::spine, .routing = {.kind = catalog::RoutingKind::adaptive}});
+  ASSERT_TRUE(r.has_value());
+  EXPECT_NEAR(r->bisection_share, 7.0 / 8, 1e-9);
+  EXPECT_NEAR(r->worst_link, 1, 0.05);
+  EXPECT_NEAR(r->worst_link_after, 8.0 / 7, 0.05);
+  EXPECT_GT(r->ring_share, 0.99);
+  const auto fixed = study_loss(superpod(), {.loss = Loss::leaf_uplink});
+  EXPECT_NEAR(fixed->worst_link_after, 2, 1e-6);
+}
+
 TEST(WhatIf, lost_nic_cuts_its_rank) {
   const auto r = study_loss(superpod(), {.loss = Loss::nic, .number = 17});
   ASSERT_TRUE(r.has_value());

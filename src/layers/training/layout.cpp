@@ -12,7 +12,9 @@ namespace {
 // larger than the domain uses a power-of-two share of each domain, as schedulers place it (64 of an
 // NVL72's 72).
 workload::GroupShape group(int ranks, int stride, int domain) {
-  return {.ranks = ranks, .per_domain = std::clamp(domain / std::max(1, stride), 1, ranks)};
+  return {.ranks = ranks,
+          .per_domain = std::clamp(domain / std::max(1, stride), 1, ranks),
+          .apart = std::max(1, stride / std::max(1, domain))};
 }
 
 // Slots of a pipeline that embedding and loss may occupy as if they were layers.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/math.h"
 #include "core/workload/model_math.h"
 #include "layers/compute/power.h"
 #include "model/figures/assumptions.h"
@@ -86,7 +87,8 @@ machine::Costs training_costs(const machine::Models& models, const TrainingQuery
                          .nics_per_host = alone ? 0.0 : 1.0,
                          .nic_rate = q.nic,
                          .network = alone ? catalog::NetworkKind::none : q.network,
-                         .oversubscription = q.oversubscription},
+                         .oversubscription = q.oversubscription,
+                         .routed = q.routed},
                         {.libraries = libraries_of(models, q),
                          .tuning = models.training.accelerator(q.accelerator->id),
                          .power_limit = q.power_limit});
@@ -155,6 +157,36 @@ training::LayoutSpace space_of(const TrainingQuery& q, const training::TrainingJ
   return narrowed(std::move(usual), q.layout);
 }
 
+namespace {
+
+// How much slower and faster the step is at the bounds of what routing leaves, as shares of it.
+struct RoutedWidth {
+  double slower = 0;
+  double faster = 0;
+};
+
+RoutedWidth routed_width(const machine::Models& models, const TrainingQuery& q,
+                         const training::TrainingJob& job, const training::Layout& layout,
+                         double seconds) {
+  if (!q.routed.tree || q.routed.tree->is_even() || seconds <= 0) return {};
+  TrainingQuery other = q;
+  other.routed.bound = fabric::ShareBound::low;
+  const double slow = step_seconds(models, other, job, layout);
+  other.routed.bound = fabric::ShareBound::high;
+  const double fast = step_seconds(models, other, job, layout);
+  return {.slower = std::max(0.0, slow / seconds - 1), .faster = std::max(0.0, seconds / fast - 1)};
+}
+
+}  // namespace
+
+double step_seconds(const machine::Models& models, const TrainingQuery& q,
+                    const training::TrainingJob& job, const training::Layout& layout) {
+  const machine::Costs costs = training_costs(models, q);
+  training::StepScratch scratch;
+  return estimate_step(job, layout, framework_of(models, q), training_source(costs), scratch)
+      .seconds;
+}
+
 TrainingPrediction describe(const machine::Models& models, const TrainingQuery& q,
                             const training::TrainingJob& job, const machine::Costs& costs,
                             const training::Layout& layout) {
@@ -179,11 +211,14 @@ TrainingPrediction describe(const machine::Models& models, const TrainingQuery& 
     square += more * more;
   }
   const double width = std::sqrt(square);
+  const RoutedWidth routed = routed_width(models, q, job, layout, p.step.seconds);
+  const double above = math::hypot(width, routed.slower);
+  const double below = 1 - 1 / (1 + math::hypot(width, routed.faster));
   const Basis basis = models.training.knows_framework(q.framework) ? Basis::fitted : Basis::derived;
-  p.step_time_s = within(p.step.seconds, 1 - 1 / (1 + width), width, basis, kTrainingPage);
+  p.step_time_s = within(p.step.seconds, below, above, basis, kTrainingPage);
   const double tokens = q.sequence * q.batch / q.gpus;
-  p.tokens_per_s_per_gpu =
-      within(tokens / p.step.seconds, 1 - 1 / (1 + width), width, basis, kTrainingPage);
+  p.tokens_per_s_per_gpu = within(tokens / p.step.seconds, 1 - 1 / (1 + above), 1 / (1 - below) - 1,
+                                  basis, kTrainingPage);
   p.memory_bytes = within(p.memory.peak.base(), framework.memory_error, framework.memory_error,
                           Basis::derived, "docs/models/memory.md");
   p.watts = within(p.step.watts, kTrainingWattsError, kTrainingWattsError, basis,

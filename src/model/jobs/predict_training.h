@@ -59,6 +59,7 @@ struct TrainingQuery {
   training::Recipe recipe;
   catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;  // in the fabric
+  fabric::RoutedLinks routed;   // the network as built, if it is known
   Watts power_limit;            // per device; 0: its own limit
 };
 
@@ -94,6 +95,10 @@ training::LayoutSpace narrowed(training::LayoutSpace space, const LayoutWish& wi
 // interleaved, no context parallelism). `orrery search layout` tries whole_space.
 training::LayoutSpace space_of(const TrainingQuery& query, const training::TrainingJob& job);
 Bytes usable_memory(const catalog::Accelerator& a);
+
+// Returns the time of a step with one layout that refuse_layout accepts.
+double step_seconds(const machine::Models& models, const TrainingQuery& query,
+                    const training::TrainingJob& job, const training::Layout& layout);
 
 Result<TrainingPrediction> predict_training(const machine::Models& models,
                                             const TrainingQuery& query);

@@ -15,6 +15,9 @@ struct StepSlice {
   Seconds time;
 };
 
+// Placements for which a step is timed, from scatter 0 to 1.
+inline constexpr int kScatterSteps = 5;
+
 struct StepPlan {
   std::string layout;    // "tp8 pp1 dp126 mbs1 zero1"
   std::string chosen;    // how it was chosen: "given", "best of 312 that fit"
@@ -35,9 +38,15 @@ struct StepPlan {
   double memory_share = 0;
   double exposed_share = 0;          // exposed communication of all kinds
   double exposed_network_share = 0;  // part of exposed_share that crosses the NICs
-  double error = 0.2;                // half-width of the 80 % interval
+  // Time of the step over `step`, by where its hosts are: evenly spaced from the order of the
+  // leaves to anywhere (fabric::GroupPlace::scatter). Empty if placement makes no difference.
+  std::vector<double> by_scatter;
+  double error = 0.2;  // half-width of the 80 % interval
   Basis basis = Basis::derived;
   std::string reference;
+
+  // Returns the factor on the step if its hosts are placed with this scatter.
+  double slower_at(double scatter) const;
 };
 
 }  // namespace orrery::jobs

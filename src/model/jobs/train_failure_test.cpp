@@ -230,7 +230,7 @@ TEST(TrainFailure, early_failures_and_shared_parts_shorten_the_mtbf) {
   EXPECT_NE(early, 1);
   EXPECT_NEAR(job.failure.node_rate * days(9), early, 1e-9);
   const machine::SharedParts parts = machine::shared_parts(m, m.fleets[design::FleetIndex(0)]);
-  const double leaves = std::ceil(4.0 / parts.hosts_per_leaf);
+  const double leaves = std::ceil(4.0 / parts.hosts_per_leaf) * parts.leaves;
   EXPECT_NEAR(job.failure.shared_rate * years(2), leaves, 1e-9);
   EXPECT_NEAR(1.0 / job.failure.mtbf.base(),
               4 * job.failure.node_rate.base() + job.failure.shared_rate.base(), 1e-15);

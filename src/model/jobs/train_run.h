@@ -16,4 +16,9 @@ struct TrainingRun {
 // its fleet and model. Returns the faults if no layout divides the job.
 Result<TrainingRun> training_run(const TrainJob& job, const machine::Machine& machine);
 
+// Returns the time of a feasible job's step, in its layout, on its network with another routing,
+// other placement or other losses.
+Result<Seconds> step_on(const TrainJob& job, const machine::Machine& machine,
+                        std::shared_ptr<const fabric::RoutedTree> tree);
+
 }  // namespace orrery::jobs

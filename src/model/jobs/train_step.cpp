@@ -79,48 +79,83 @@ int even_split(int batch, int available, int per_host) {
   return 1;
 }
 
+int hosts_of(const TrainJob& job, int gpus) {
+  const int per_host = std::max(1, job.fleet->accelerators_per_host);
+  return (gpus + per_host - 1) / per_host;
+}
+
+// Times the step for placements from the order of the leaves to anywhere.
+template <class StepSeconds>
+void fill_by_scatter(StepPlan& plan, fabric::RoutedLinks routed, StepSeconds step_seconds) {
+  if (!routed.tree || routed.tree->is_even() || plan.step <= Seconds(0)) return;
+  for (int i = 0; i < kScatterSteps; ++i) {
+    routed.scatter = static_cast<double>(i) / (kScatterSteps - 1);
+    plan.by_scatter.push_back(step_seconds(routed) / plan.step.base());
+  }
+}
+
+struct PlainTimes {
+  Seconds compute;
+  EmbeddingCost embeddings;
+  Seconds exposed;
+
+  Seconds step() const { return compute + embeddings.time + exposed; }
+};
+
+PlainTimes plain_times(const TrainJob& job, int gpus, FlopsPerSecond peak,
+                       const machine::Links& links) {
+  const workload::GroupShape group = links.group_of(gpus);
+  const double samples = static_cast<double>(job.train->batch) / gpus;
+  const double speed = capped_share(*job.fleet);
+  PlainTimes t;
+  t.compute = 3 * samples * job.train->network->forward / (peak * kPlainEfficiency * speed);
+  const workload::CollectiveCall reduce{workload::Collective::all_reduce,
+                                        Bytes(job.parameters * kGradientBytes), group};
+  if (gpus > 1) t.exposed = links.time(reduce).time * (1 - kHiddenReduce);
+  if (job.train->embeddings) {
+    t.embeddings = embedding_cost(*job.train->embeddings, job, gpus, links, group);
+  }
+  return t;
+}
+
+// Returns nothing if the design or the accelerator lacks what a plain network needs.
+std::optional<FlopsPerSecond> plain_peak(const TrainJob& job) {
+  if (!job.train->network || job.train->batch <= 0) return std::nullopt;
+  return peak_of(*job.fleet->accelerator(), job.train->precision);
+}
+
 void fill_plain_step(TrainJob& job, const machine::Machine& m, int available) {
   const machine::Fleet& fleet = *job.fleet;
   const catalog::Accelerator& a = *fleet.accelerator();
-  const auto peak = peak_of(a, job.train->precision);
-  if (!job.train->network || !peak || job.train->batch <= 0) {
+  const auto peak = plain_peak(job);
+  if (!peak) {
     job.infeasible =
         "a non-transformer network needs `network`, `batch` and an accelerator with that precision";
     return;
   }
   const int gpus =
       even_split(job.train->batch, available, std::max(1, fleet.accelerators_per_host));
-  const machine::Wiring wiring = wiring_of(fleet, m.networks_of(fleet));
-  const machine::Links links(wiring, m.models().collectives);
-  const workload::GroupShape group = links.group_of(gpus);
-
+  machine::Wiring wiring = wiring_of(fleet, m.networks_of(fleet));
+  wiring.routed.job_hosts = hosts_of(job, gpus);
+  const PlainTimes t =
+      plain_times(job, gpus, *peak, machine::Links(wiring, m.models().collectives));
   const double samples = static_cast<double>(job.train->batch) / gpus;
-  const double speed = capped_share(fleet);
-  const Seconds compute =
-      3 * samples * job.train->network->forward / (*peak * kPlainEfficiency * speed);
-  const workload::CollectiveCall reduce{workload::Collective::all_reduce,
-                                        Bytes(job.parameters * kGradientBytes), group};
-  const Seconds exposed = gpus > 1 ? links.time(reduce).time * (1 - kHiddenReduce) : Seconds(0);
-  EmbeddingCost embeddings;
-  if (job.train->embeddings) {
-    embeddings = embedding_cost(*job.train->embeddings, job, gpus, links, group);
-  }
   StepPlan& plan = job.step;
   plan.layout = fmt::format("dp{}", gpus);
   plan.replicas = gpus;
   plan.chosen = "data-parallel, efficiency assumed";
-  plan.step = compute + embeddings.time + exposed;
+  plan.step = t.step();
   plan.units_per_step = job.train->batch;
-  plan.flops_utilisation = compute * kPlainEfficiency / plan.step;
-  plan.memory = Bytes(job.parameters * kAdamBytesPerParam) + embeddings.per_device +
+  plan.flops_utilisation = t.compute * kPlainEfficiency / plan.step;
+  plan.memory = Bytes(job.parameters * kAdamBytesPerParam) + t.embeddings.per_device +
                 job.train->network->activations.value_or(Bytes(0)) * samples;
   plan.memory_limit = usable_memory(a);
-  plan.parts = {{"matrix work", compute},
-                {"embedding tables", embeddings.time},
-                {"exposed gradient reduction", exposed}};
-  plan.matrix_share = compute / plan.step;
-  plan.memory_share = embeddings.time / plan.step;
-  plan.exposed_share = exposed / plan.step;
+  plan.parts = {{"matrix work", t.compute},
+                {"embedding tables", t.embeddings.time},
+                {"exposed gradient reduction", t.exposed}};
+  plan.matrix_share = t.compute / plan.step;
+  plan.memory_share = t.embeddings.time / plan.step;
+  plan.exposed_share = t.exposed / plan.step;
   plan.exposed_network_share = gpus > wiring.domain ? plan.exposed_share : 0;
   plan.error = kPlainError;
   plan.basis = Basis::assumed;
@@ -130,6 +165,12 @@ void fill_plain_step(TrainJob& job, const machine::Machine& m, int available) {
     job.infeasible = fmt::format("it needs {} of {} on each accelerator", brief(plan.memory),
                                  brief(plan.memory_limit));
   }
+  fill_by_scatter(plan, wiring.routed, [&](const fabric::RoutedLinks& routed) {
+    wiring.routed = routed;
+    return plain_times(job, gpus, *peak, machine::Links(wiring, m.models().collectives))
+        .step()
+        .base();
+  });
 }
 
 LayoutWish wish_for(const design::Train& train) {
@@ -157,6 +198,7 @@ TrainingQuery query_for(const TrainJob& job, const machine::Machine& m) {
     q.recipe.lora_on_mlp = workload::adapter_targets(job.train->lora->targets).mlp;
   }
   q.oversubscription = wiring.oversubscription;
+  q.routed = wiring.routed;
   q.network = wiring.network;
   q.power_limit = fleet.fleet->power_cap.value_or(Watts(0));
   return q;
@@ -205,8 +247,8 @@ StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
     plan.parts.push_back({std::string(to_text(part)), Seconds(p.step.part(part))});
   }
   fill_shares(plan, p.step, q, p.layout);
-  plan.error = p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1
-                                       : kStepErrorUnknown;
+  plan.error =
+      p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1 : kStepErrorUnknown;
   plan.basis = p.step_time_s.basis;
   plan.reference = p.step_time_s.reference;
   return plan;
@@ -234,6 +276,12 @@ void fill_transformer(TrainJob& job, const machine::Machine& m) {
   }
   job.accelerators = run->query.gpus;
   job.step = plan_of(p, run->query);
+  const training::TrainingJob asked = job_of(run->query);
+  fill_by_scatter(job.step, run->query.routed, [&](const fabric::RoutedLinks& routed) {
+    TrainingQuery placed = run->query;
+    placed.routed = routed;
+    return step_seconds(m.models(), placed, asked, p.layout);
+  });
 }
 
 // Replicas are lost and regained in whole hosts.
@@ -264,6 +312,13 @@ void fill_elastic(TrainJob& job, int per_host) {
 
 }  // namespace
 
+double StepPlan::slower_at(double scatter) const {
+  if (by_scatter.empty()) return 1;
+  const double x = std::clamp(scatter, 0.0, 1.0) * (kScatterSteps - 1);
+  const auto i = std::min(by_scatter.size() - 2, static_cast<std::size_t>(x));
+  return by_scatter[i] + (x - static_cast<double>(i)) * (by_scatter[i + 1] - by_scatter[i]);
+}
+
 double ElasticPlan::lost_with(int hosts_missing) const {
   const int lost = (hosts_missing + unit_hosts - 1) / unit_hosts;
   return units - lost < least ? 1 : static_cast<double>(lost) / units;
@@ -281,6 +336,7 @@ Result<TrainingRun> training_run(const TrainJob& job, const machine::Machine& m)
   for (const int gpus : counts) {
     TrainingRun run{.query = query_for(job, m)};
     run.query.gpus = gpus;
+    run.query.routed.job_hosts = hosts_of(job, gpus);
     auto prediction = predict_training(m.models(), run.query);
     if (!prediction) {
       last = std::unexpected(std::move(prediction.error()));
@@ -291,6 +347,23 @@ Result<TrainingRun> training_run(const TrainJob& job, const machine::Machine& m)
     if (last->prediction.fits) break;
   }
   return last;
+}
+
+Result<Seconds> step_on(const TrainJob& job, const machine::Machine& m,
+                        std::shared_ptr<const fabric::RoutedTree> tree) {
+  if (!job.model) {
+    const auto peak = plain_peak(job);
+    if (!peak) return no_run("it has no step");
+    machine::Wiring wiring = wiring_of(*job.fleet, m.networks_of(*job.fleet));
+    wiring.routed.tree = std::move(tree);
+    wiring.routed.job_hosts = job.hosts;
+    const machine::Links links(wiring, m.models().collectives);
+    return plain_times(job, job.accelerators, *peak, links).step();
+  }
+  auto run = training_run(job, m);
+  if (!run) return std::unexpected(std::move(run.error()));
+  run->query.routed.tree = std::move(tree);
+  return Seconds(step_seconds(m.models(), run->query, job_of(run->query), run->prediction.layout));
 }
 
 void fill_step(TrainJob& job, const machine::Machine& m) {
@@ -314,9 +387,8 @@ void fill_step(TrainJob& job, const machine::Machine& m) {
                          ? "its step time is unknown: it is outside the range of the models"
                          : "its nodes have no NICs to reach each other";
   }
-  const int per_host = std::max(1, fleet.accelerators_per_host);
-  job.hosts = (job.accelerators + per_host - 1) / per_host;
-  fill_elastic(job, per_host);
+  job.hosts = hosts_of(job, job.accelerators);
+  fill_elastic(job, std::max(1, fleet.accelerators_per_host));
 }
 
 }  // namespace orrery::jobs

@@ -77,7 +77,7 @@ void add_shared_faults(FailureSource& s, const design::Failures& own, const Shar
   s.rate += s.links + s.storms;
   if (own.leaf_mtbf) {
     s.shared.push_back({.part = SharedPart::leaf_switch,
-                        .rate = 1.0 / *own.leaf_mtbf,
+                        .rate = std::max(1, parts.leaves) * (1.0 / *own.leaf_mtbf),
                         .hosts = std::max(1, parts.hosts_per_leaf)});
   }
   if (own.pdu_mtbf) {

@@ -7,7 +7,8 @@
 // differ by a factor of six at equal size, and the interval says so.
 // Parts that many hosts share fail separately: a leaf switch or a power unit takes its group down
 // at once.
-//   a job on n hosts is hit by   n rate + sum over kinds of ceil(n / group) / mtbf
+//   a job on n hosts is hit by   n rate + sum over kinds of ceil(n / group) k / mtbf
+// with k parts per group: with rails, a set of hosts has a leaf per NIC, and any of them stops it.
 // Groups are counted fleet by fleet, in the order of the hosts: two fleets under one leaf count as
 // two leaves. Published rates include switches and power: a rate of their own comes on top, and is
 // meant for designs whose node_mtbf counts only the nodes.
@@ -32,8 +33,8 @@ constexpr WordTable<SharedPart> words_of(SharedPart) { return kSharedPartWords; 
 // A fault of a part that takes a group of hosts down with it.
 struct SharedFault {
   SharedPart part = SharedPart::leaf_switch;
-  PerSecond rate;  // per part
-  int hosts = 1;   // hosts per part
+  PerSecond rate;  // per group
+  int hosts = 1;   // hosts per group
 };
 using figures::assumptions::kSharedRepair;
 
@@ -64,6 +65,7 @@ FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts
 struct SharedParts {
   int ports = 0;
   int hosts_per_leaf = 1;
+  int leaves = 1;  // that these hosts share
   int hosts_per_rack = 1;
   Watts rack_limit;  // of the site or its cooling; 0 if neither is known
 };

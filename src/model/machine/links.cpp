@@ -32,6 +32,7 @@ fabric::LinkHierarchy link_hierarchy(const Wiring& w,
     l.nic_rate = l.nics_per_rank > 0 ? min(wanted, port) / l.nics_per_rank : BytesPerSecond(0);
   }
   l.oversubscription = w.oversubscription;
+  l.routed = w.routed;
   l.sharp = w.sharp;
   l.in_graph = w.in_graph;
   if (w.torch_timed) l.host_launch = parameters.torch_launch;
@@ -59,6 +60,11 @@ Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
   const bool lossy_wires = network.is_roce || w.unmeasured;
   w.network = lossy_wires ? catalog::NetworkKind::roce : catalog::NetworkKind::infiniband;
   w.oversubscription = network.wanted->oversubscription;
+  if (own_network && network.routed) {
+    w.routed = {.tree = network.routed,
+                .hosts_per_domain = static_cast<double>(w.domain) / w.accelerators_per_host,
+                .scatter = network.is_scattered ? 1.0 : 0.0};
+  }
   w.sharp = network.wanted->sharp;
   return w;
 }
@@ -89,12 +95,25 @@ CollectivePrediction Links::predict(const workload::CollectiveCall& call,
   const bool measured = fitted_ && !in_network;
   const double wider = !fitted_ ? kUnmeasuredLink : in_network ? kInNetworkSums : 1;
   const double t = p.detail.time.base();
+  // What routing leaves is uncertain by itself: its bounds widen the interval of the parameters.
+  const auto off = [&](fabric::ShareBound bound) {
+    const bool is_even = !network || !built_.routed.tree || built_.routed.tree->is_even();
+    return is_even ? 0 : math::log(at(bound).time(call, algorithm).time.base() / t);
+  };
+  const double faster = std::max(0.0, -off(fabric::ShareBound::high));
+  const double slower = std::max(0.0, off(fabric::ShareBound::low));
   p.seconds = {.value = t,
-               .low = t * math::exp(-i.low * wider),
-               .high = t * math::exp(i.high * wider),
+               .low = t * math::exp(-math::hypot(i.low * wider, faster)),
+               .high = t * math::exp(math::hypot(i.high * wider, slower)),
                .basis = measured ? Basis::fitted : Basis::assumed,
                .reference = "docs/models/collectives.md"};
   return p;
+}
+
+Links Links::at(fabric::ShareBound bound) const {
+  Links other = *this;
+  other.built_.routed.bound = bound;
+  return other;
 }
 
 Links Links::left(double share) const {

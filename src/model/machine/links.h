@@ -24,10 +24,11 @@ struct Wiring {
   BytesPerSecond nic_rate;  // per NIC and direction
   catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;
-  bool sharp = false;        // reduction in the switches
-  bool unmeasured = false;   // no row was measured on such a network
-  bool torch_timed = false;  // timed from PyTorch, launch included
-  bool in_graph = false;     // launched from a captured graph
+  fabric::RoutedLinks routed;  // the network as built; a measured row has none
+  bool sharp = false;          // reduction in the switches
+  bool unmeasured = false;     // no row was measured on such a network
+  bool torch_timed = false;    // timed from PyTorch, launch included
+  bool in_graph = false;       // launched from a captured graph
 };
 
 // Returns the usable rate of an x16 port, in one direction.
@@ -65,6 +66,8 @@ class Links {
 
   // Returns the links with the share of the NICs and uplinks that other traffic or failures leave.
   Links left(double share) const;
+  // Returns the links at one bound of what routing leaves.
+  Links at(fabric::ShareBound bound) const;
   // Returns true if measured rows fixed the parameters of both levels; otherwise a prediction is
   // `assumed`.
   bool fitted() const { return fitted_; }

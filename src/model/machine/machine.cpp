@@ -61,8 +61,10 @@ Watts rack_limit(const std::optional<facility::RackFit>& fit) {
 SharedParts shared_parts(const Machine& m, const Fleet& f) {
   const Network& compute = m.networks_of(f).compute;
   const auto fit = rack_of(m, f);
+  const LeafSet leaf = leaf_set(compute, f.hosts);
   return {.ports = compute.wanted ? compute_ports(*compute.wanted, f) : 0,
-          .hosts_per_leaf = machine::hosts_per_leaf(compute, f.hosts),
+          .hosts_per_leaf = leaf.hosts,
+          .leaves = std::max(1, leaf.leaves),
           .hosts_per_rack = hosts_per_rack(f, fit),
           .rack_limit = rack_limit(fit)};
 }

@@ -167,12 +167,14 @@ fabric::BillParts parts_of(const design::Network& wanted, const catalog::Switch*
   return parts;
 }
 
-Network build(const std::string& name, const design::Network& wanted,
-              const catalog::Catalog& catalog, const Endpoints& e) {
+Network build(const std::string& name, const design::Network& wanted, const Standing& all,
+              const Endpoints& e) {
+  const catalog::Catalog& catalog = all.catalog;
   Network v{.name = name, .path = "fabric." + name, .wanted = &wanted};
   v.switch_part = wanted.switch_part.empty() ? nullptr : catalog.switch_part(wanted.switch_part);
   v.nic = nic_of(wanted, catalog);
   v.is_roce = speaks_roce(wanted, v.switch_part);
+  v.is_scattered = all.design.scheduler.topology == design::PlacementTopology::none;
   v.ports_per_node = e.ports_per_node;
   v.port_rate = e.port_rate;
   v.nic_ports = e.nics;
@@ -184,6 +186,7 @@ Network build(const std::string& name, const design::Network& wanted,
     return v;
   }
   v.topology = std::move(*topology);
+  if (const auto tree = routed_spec(v)) v.routed = std::make_shared<fabric::RoutedTree>(*tree);
   if (v.switch_part) {
     v.bill = fabric_bill(*v.topology, parts_of(wanted, v.switch_part, catalog, spec.link_rate),
                          name + " fabric");
@@ -207,12 +210,35 @@ bool speaks_roce(const design::Network& network, const catalog::Switch* part) {
          network.topology != design::NamedTopology::none;
 }
 
-int hosts_per_leaf(const Network& network, int hosts) {
-  if (!network.topology || network.topology->leaves <= 0) return std::max(1, hosts);
+LeafSet leaf_set(const Network& network, int hosts) {
+  const int all = std::max(1, hosts);
+  if (!network.topology || network.topology->leaves <= 0) return {.hosts = all, .leaves = 0};
   const fabric::Topology& t = *network.topology;
-  const auto rails = static_cast<std::int64_t>(std::max(1, t.spec.rails));
-  const auto sets = std::max<std::int64_t>(1, t.leaves / rails);
-  return std::max(1, static_cast<int>((hosts + sets - 1) / sets));
+  const int rails = std::max(1, t.spec.rails);
+  if (t.groups.empty()) {  // a dragonfly: endpoints are spread evenly over the routers
+    const std::int64_t endpoints = std::max<std::int64_t>(1, t.endpoints / t.leaves);
+    return {.hosts = std::clamp(static_cast<int>(endpoints / rails), 1, all)};
+  }
+  // In a plain tree and with one switch a unit's nodes are endpoints, filled host by host.
+  const fabric::LeafUnit& unit = t.groups.front().units.front();
+  const bool separate = t.spec.kind == catalog::TopologyKind::rail_only;
+  const bool plain = t.spec.kind == catalog::TopologyKind::fat_tree || t.tiers == 1;
+  if (plain && !separate) return {.hosts = std::clamp(unit.nodes / rails, 1, all)};
+  // Three tiers and separate rails have a group per rail, whose units have one leaf each.
+  const int sets = t.groups.size() > 1 ? rails / std::max(1, unit.rails) : 1;
+  return {.hosts = std::clamp(unit.nodes, 1, all), .leaves = std::max(1, unit.leaves * sets)};
+}
+
+std::optional<fabric::RoutedTreeSpec> routed_spec(const Network& n, fabric::LinksUp up) {
+  if (!n.topology) return std::nullopt;
+  auto spec = fabric::tree_spec(*n.topology, up);
+  if (!spec) return spec;
+  spec->routing = n.wanted->routing;
+  spec->queue_pairs = n.wanted->queue_pairs;
+  spec->lossless = !n.is_roce || n.wanted->roce.pfc.value_or(true);
+  spec->marks = !n.is_roce || n.wanted->roce.ecn.value_or(true);
+  spec->scattered = n.is_scattered;
+  return spec;
 }
 
 BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet) {
@@ -230,19 +256,19 @@ Networks networks_in(const design::Networks& f, const Standing& all, const desig
   Endpoints joined = compute_endpoints(f.compute, nic_of(f.compute, all.catalog), all.fleets, site);
   // A single host needs no network: its accelerators are joined inside it.
   if (joined.nodes == 1) joined.nodes = 0;
-  n.compute = build("compute", f.compute, all.catalog, joined);
+  n.compute = build("compute", f.compute, all, joined);
   const BytesPerSecond storage_rate =
       n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : kStoragePort;
   const std::vector<TierServers> servers = servers_in(all, site);
   Endpoints stored = service_endpoints(f.storage, all.fleets, site, kStoragePorts, storage_rate);
   add_storage_ports(stored, servers);
-  n.storage = build("storage", f.storage, all.catalog, stored);
+  n.storage = build("storage", f.storage, all, stored);
   Endpoints managed =
       service_endpoints(f.management, all.fleets, site, kManagementPorts, kManagementRate);
   managed.ports += switches_of(n.compute) + switches_of(n.storage);
   for (const TierServers& s : servers) managed.ports += s.data + s.metadata;
   managed.count_nodes();
-  n.management = build("management", f.management, all.catalog, managed);
+  n.management = build("management", f.management, all, managed);
   return n;
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "core/base/diagnostic.h"
 #include "core/catalog/catalog.h"
 #include "layers/fabric/pause_fluid.h"
+#include "layers/fabric/routed_tree.h"
 #include "layers/fabric/topology.h"
 #include "model/design/design.h"
 #include "model/machine/fleet.h"
@@ -42,6 +44,9 @@ struct Network {
   std::int64_t nic_ports = 0;  // compute: NICs of the machines here, spares included
   BytesPerSecond port_rate;    // per port and direction
   bool is_roce = false;
+  bool is_scattered = false;  // the scheduler does not know the leaves
+  // What routing leaves to collectives; nullptr without a tree of two tiers.
+  std::shared_ptr<const fabric::RoutedTree> routed;
 
   BytesPerSecond per_node() const { return port_rate * ports_per_node; }
 };
@@ -62,9 +67,15 @@ IndexedVector<design::SiteIndex, Networks> build_networks(const design::Design& 
                                                           const Fleets& fleets, const Tiers& tiers);
 // Returns the ports per host of a fleet on a network as wanted.
 int compute_ports(const design::Network& wanted, const Fleet& fleet);
-// Returns the hosts of a fleet under one leaf switch, if NIC i of each connects to leaf i of a set;
-// all of them if the network has no leaves.
-int hosts_per_leaf(const Network& network, int hosts);
+// The hosts below one full leaf and the leaves that they share: with rails, NIC i of each host is
+// on leaf i of a set. Without leaves, all of a fleet's `hosts` and no leaf.
+struct LeafSet {
+  int hosts = 1;
+  int leaves = 1;
+};
+LeafSet leaf_set(const Network& network, int hosts);
+// Returns the tree with a share of its links up; nothing if the network has no tree of two tiers.
+std::optional<fabric::RoutedTreeSpec> routed_spec(const Network& network, fabric::LinksUp up = {});
 // Returns the rate of one such port, per direction: as given, else of the NIC named, else of the
 // node's own.
 BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet);

@@ -107,26 +107,29 @@ TEST(Network, port_splits_into_at_most_eight) {
   EXPECT_EQ(radix_at(part, BytesPerSecond(-1)), 10);
 }
 
-// 16 leaves with 8 rails are two sets of leaves.
-TEST(Network, hosts_per_leaf_by_rails) {
+// 256 hosts of eight NICs on switches of 128 ports: 32 leaves of eight hosts each in a plain tree;
+// with rails, sets of eight leaves that 64 hosts share.
+TEST(Network, hosts_below_a_leaf_follow_the_topology) {
   Network n;
-  EXPECT_EQ(hosts_per_leaf(n, 5), 5) << "no network";
-  EXPECT_EQ(hosts_per_leaf(n, 0), 1);
-  n.topology.emplace();
-  n.topology->spec.rails = 8;
-  EXPECT_EQ(hosts_per_leaf(n, 5), 5) << "no leaves";
-  n.topology->leaves = 16;
-  EXPECT_EQ(hosts_per_leaf(n, 63), 32);
-  EXPECT_EQ(hosts_per_leaf(n, 64), 32);
-  EXPECT_EQ(hosts_per_leaf(n, 65), 33);
-  EXPECT_EQ(hosts_per_leaf(n, 0), 1);
-  n.topology->leaves = 4;
-  EXPECT_EQ(hosts_per_leaf(n, 7), 7) << "fewer leaves than rails: one set";
-  n.topology->leaves = 1;
-  EXPECT_EQ(hosts_per_leaf(n, 7), 7);
-  n.topology->spec.rails = 0;
-  n.topology->leaves = 3;
-  EXPECT_EQ(hosts_per_leaf(n, 7), 3);
+  EXPECT_EQ(leaf_set(n, 5).hosts, 5) << "no network";
+  EXPECT_EQ(leaf_set(n, 5).leaves, 0);
+  EXPECT_EQ(leaf_set(n, 0).hosts, 1);
+  const auto built = [&](catalog::TopologyKind kind, int nodes, int radix) {
+    n.topology = *fabric::make_topology({.kind = kind, .nodes = nodes, .rails = 8, .radix = radix});
+    return leaf_set(n, nodes);
+  };
+  using enum catalog::TopologyKind;
+  EXPECT_EQ(built(fat_tree, 256, 128).hosts, 8);
+  EXPECT_EQ(built(fat_tree, 256, 128).leaves, 1);
+  EXPECT_EQ(built(rail_fat_tree, 256, 128).hosts, 64);
+  EXPECT_EQ(built(rail_fat_tree, 256, 128).leaves, 8);
+  EXPECT_EQ(built(rail_fat_tree, 5, 64).hosts, 5) << "one switch";
+  EXPECT_EQ(built(rail_fat_tree, 5, 64).leaves, 1);
+  EXPECT_EQ(built(rail_only, 64, 64).hosts, 64);
+  EXPECT_EQ(built(rail_only, 64, 64).leaves, 8);
+  EXPECT_EQ(built(rail_fat_tree, 1024, 64).leaves, 8) << "three tiers, a group per rail";
+  EXPECT_EQ(built(fat_tree, 512, 32).hosts, 2);
+  EXPECT_EQ(built(fat_tree, 8, 8).hosts, 1) << "a host has more NICs than a leaf has ports";
 }
 
 constexpr const char* kThreeNetworks =
@@ -215,24 +218,33 @@ TEST(Network, given_ports_rates_and_nics_are_used) {
             "port_rate: 200 Gb/s }\n");
   };
   const Machine own = fabric("");
-  EXPECT_EQ(compute_port_rate(own.networks[design::SiteIndex(0)].compute, own.fleets[design::FleetIndex(0)]), gbits_per_s(400));
+  EXPECT_EQ(compute_port_rate(own.networks[design::SiteIndex(0)].compute,
+                              own.fleets[design::FleetIndex(0)]),
+            gbits_per_s(400));
   EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.nic, nullptr);
   EXPECT_TRUE(own.networks[design::SiteIndex(0)].compute.is_roce);
   EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.topology->spec.radix, 128);
-  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.topology->spec.link_latency, nanoseconds(600));
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.topology->spec.link_latency,
+            nanoseconds(600));
   EXPECT_EQ(own.networks[design::SiteIndex(0)].storage.ports_per_node, 3);
   EXPECT_EQ(own.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(200));
   EXPECT_FALSE(own.networks[design::SiteIndex(0)].management.topology);
   EXPECT_THAT(own.networks[design::SiteIndex(0)].management.bill.lines, IsEmpty());
-  EXPECT_EQ(bill_part(own.networks[design::SiteIndex(0)].compute.bill, "NIC (part of the node)"), "");
+  EXPECT_EQ(bill_part(own.networks[design::SiteIndex(0)].compute.bill, "NIC (part of the node)"),
+            "");
   const Machine bought = fabric(", nic: cx6-vpi");
   EXPECT_EQ(bought.networks[design::SiteIndex(0)].compute.nic->id, "cx6-vpi");
   EXPECT_EQ(bought.networks[design::SiteIndex(0)].compute.port_rate, gbits_per_s(200));
   EXPECT_EQ(bill_part(bought.networks[design::SiteIndex(0)].compute.bill, "NIC"), "cx6-vpi");
   const Machine given = fabric(", nic: cx6-vpi, port_rate: 100 Gb/s, ports_per_node: 2, planes: 2");
-  EXPECT_EQ(compute_port_rate(given.networks[design::SiteIndex(0)].compute, given.fleets[design::FleetIndex(0)]), gbits_per_s(100));
-  EXPECT_EQ(compute_ports(*given.networks[design::SiteIndex(0)].compute.wanted, given.fleets[design::FleetIndex(0)]), 2);
-  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.nic_ports, 32) << "NICs without a port are counted too";
+  EXPECT_EQ(compute_port_rate(given.networks[design::SiteIndex(0)].compute,
+                              given.fleets[design::FleetIndex(0)]),
+            gbits_per_s(100));
+  EXPECT_EQ(compute_ports(*given.networks[design::SiteIndex(0)].compute.wanted,
+                          given.fleets[design::FleetIndex(0)]),
+            2);
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.nic_ports, 32)
+      << "NICs without a port are counted too";
   EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->endpoints, 4 * 2 * 2);
   EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->spec.link_rate, gbits_per_s(50));
   EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->spec.radix, 512);
@@ -263,7 +275,8 @@ TEST(Network, single_hosts_and_hosts_without_nics) {
   const Machine single = machine_of_two_sites(
       "  - { name: a, node: dgx-h100, count: 1, site: one }\n", std::string(kThreeNetworks));
   EXPECT_FALSE(single.networks[design::SiteIndex(0)].compute.topology);
-  EXPECT_THAT(single.networks[design::SiteIndex(0)].compute.faults, IsEmpty()) << "no network is needed";
+  EXPECT_THAT(single.networks[design::SiteIndex(0)].compute.faults, IsEmpty())
+      << "no network is needed";
   EXPECT_EQ(single.networks[design::SiteIndex(0)].compute.ports_per_node, 8);
   EXPECT_EQ(single.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(400));
   EXPECT_EQ(single.networks[design::SiteIndex(0)].storage.topology->endpoints, 2);

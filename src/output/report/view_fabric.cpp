@@ -202,11 +202,13 @@ void write_networks(JsonWriter& w, const machine::Networks& views) {
   w.end_array();
 }
 
-void write_topology(JsonWriter& w, const fabric::Topology& t, bool aggregated) {
+void write_topology(JsonWriter& w, const fabric::Topology& t, const compare::NetworkLoad& load,
+                    bool aggregated) {
   w.field("topology", to_text(t.spec.kind)).field("nodes", t.spec.nodes);
   w.field("endpoints", t.endpoints).field("rails", t.spec.rails).field("planes", t.spec.planes);
   w.field("tiers", t.tiers).field("link_rate_bytes_per_s", t.spec.link_rate.base());
-  w.field("bisection_share_ratio", bisection_share(t)).field("diameter_links", diameter_links(t));
+  w.field("bisection_share_ratio", load.bisection_share);
+  w.field("worst_link_ratio", load.worst_link).field("diameter_links", diameter_links(t));
   w.field("aggregated", aggregated);
 }
 
@@ -256,7 +258,7 @@ Result<std::string> fabric_view_json(const machine::Machine& machine, const Fabr
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "fabric").field("network", v.name);
   write_networks(w, views);
-  write_topology(w, *v.topology, drawing.aggregated);
+  write_topology(w, *v.topology, load, drawing.aggregated);
   write_switches(w, drawing, *loss);
   write_lines(w, drawing, graph, load);
   write_collective(w, q.collective, drawing, graph, load);

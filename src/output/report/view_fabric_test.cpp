@@ -418,10 +418,11 @@ TEST(ViewFabric, unknown_networks_and_parts_are_refused) {
 // Two hosts with eight NICs at 50 GB/s on one leaf.
 TEST(ViewFabric, json_fields_of_a_network) {
   const Json v = Json::parse(text_of(fabric_view_json(*two_node_review().machine, {})));
-  EXPECT_EQ(fields_of(v),
-            "aggregated bill bill_totals bisection_share_ratio collective diameter_links "
-            "endpoint_groups endpoints kind link_rate_bytes_per_s links network networks nodes "
-            "notes planes rails schema_version switch_counts switches tiers topology");
+  EXPECT_EQ(
+      fields_of(v),
+      "aggregated bill bill_totals bisection_share_ratio collective diameter_links "
+      "endpoint_groups endpoints kind link_rate_bytes_per_s links network networks nodes "
+      "notes planes rails schema_version switch_counts switches tiers topology worst_link_ratio");
   EXPECT_EQ(v["schema_version"], 1);
   EXPECT_EQ(v["kind"], "fabric");
   EXPECT_EQ(v["network"], "compute");

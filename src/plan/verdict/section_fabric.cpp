@@ -80,6 +80,32 @@ void add_hashing(figures::Section& s, const machine::Network& n) {
                               pairs, word_of(n.wanted->routing))});
 }
 
+// What routing leaves to exposed collectives, which the steps of training runs feel.
+void add_routed_share(figures::Section& s, const machine::Network& n) {
+  if (!n.routed) return;
+  using enum fabric::ShareBound;
+  const auto left = [&](fabric::ShareBound bound) { return n.routed->left_of(1, 1, bound); };
+  const fabric::RoutedTreeSpec& tree = n.routed->spec();
+  const fabric::GroupPlace ring{.members = tree.hosts, .scatter = tree.scattered ? 1.0 : 0.0};
+  const double share = left(mean);
+  s.figures.push_back(
+      {.kind = FigureId::routed_share,
+       .estimate = {share, std::min(share, left(low)), std::max(share, left(high)), Basis::derived,
+                    "docs/models/fabric.md"},
+       .formula = fmt::format(
+           "{} routing, {} queue pair{}; a ring of all hosts, {}, keeps {}", word_of(tree.routing),
+           tree.queue_pairs, tree.queue_pairs == 1 ? "" : "s",
+           tree.scattered ? "placed anywhere" : "in the order of the leaves",
+           show(n.routed->left(fabric::CrossingPattern::ring, ring), figures::Unit::ratio))});
+  constexpr double kFelt = 0.97;
+  if (share < kFelt && bisection_share(*n.topology) > 0.999) {
+    s.limit = fmt::format(
+        "collisions on the uplinks: {} of the rate is left when all traffic "
+        "crosses leaves",
+        show(share, figures::Unit::ratio));
+  }
+}
+
 // Returns true if the design says how the network marks and pauses, or that NICs may cause pause
 // storms.
 bool tells_pauses(const review::Review& r, const machine::Networks& here,
@@ -137,10 +163,10 @@ void add_money(figures::Section& s, const machine::Network& n) {
                          .estimate = {price.middle().base(), price.low.base(), price.high.base(),
                                       Basis::vendor, "catalog price ranges"}});
   }
-  s.figures.push_back({.kind = FigureId::power,
-                       .estimate =
-                           figures::estimated(FigureId::power, n.bill.power().base(), Basis::vendor,
-                                              "catalog switches and optics")});
+  s.figures.push_back(
+      {.kind = FigureId::power,
+       .estimate = figures::estimated(FigureId::power, n.bill.power().base(), Basis::vendor,
+                                      "catalog switches and optics")});
 }
 
 // A familiar yardstick: a large all-reduce over all accelerators of the site.
@@ -175,6 +201,7 @@ figures::Section network_section(const review::Review& review, const machine::Ne
   add_counts(s, t);
   add_rates(s, n);
   add_hashing(s, n);
+  if (&n == &here.compute) add_routed_share(s, n);
   if (n.is_roce && tells_pauses(review, here, n)) add_pauses(s, review, n);
   add_money(s, n);
   if (&n == &here.compute) add_all_reduce(s, review, here);

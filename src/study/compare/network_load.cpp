@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/sim/kernel.h"
 #include "layers/fabric/flow_engine.h"
 #include "layers/fabric/router.h"
 #include "layers/fabric/traffic.h"
+#include "layers/fabric/what_if.h"
 #include "model/figures/assumptions.h"
 
 namespace orrery::compare {
@@ -238,10 +240,10 @@ double ring_bytes(const CollectiveAsk& ask, int nodes, int lanes) {
 LoadedTime by_flows(double seconds, const CollectiveAsk& ask, int ranks) {
   const double rate =
       seconds > 0 ? ask.bytes.base() / seconds * fabric::bus_factor(ask.kind, ranks) : 0;
-  return {.seconds = within(seconds, kFlowsBelow, kFlowsAbove, Basis::derived,
-                            "docs/models/fabric.md"),
-          .bus_bandwidth = BytesPerSecond(rate),
-          .network_binds = true};
+  return {
+      .seconds = within(seconds, kFlowsBelow, kFlowsAbove, Basis::derived, "docs/models/fabric.md"),
+      .bus_bandwidth = BytesPerSecond(rate),
+      .network_binds = true};
 }
 
 void count_felt(const Finished& before, const Finished& after, const Routed& was, const Routed& is,
@@ -254,6 +256,37 @@ void count_felt(const Finished& before, const Finished& after, const Routed& was
       ++load.slowed;
     }
   }
+}
+
+// Returns the bytes of the fullest link between switches over those of the busiest port.
+double worst_link_of(const fabric::FabricGraph& g, const std::vector<double>& bytes) {
+  double port = 0, uplink = 0;
+  for (std::size_t l = 0; l < bytes.size(); ++l) {
+    const auto is_endpoint = [&](fabric::VertexId v) {
+      return g.kinds[static_cast<std::size_t>(v)] == fabric::VertexKind::endpoint;
+    };
+    const bool at_port = is_endpoint(g.links[l].from) || is_endpoint(g.links[l].to);
+    double& most = at_port ? port : uplink;
+    most = std::max(most, bytes[l] / g.links[l].capacity);
+  }
+  return port > 0 ? uplink / port : 0;
+}
+
+// Returns why a loss costs this collective nothing, or almost nothing.
+std::string why_unfelt(const NetworkLoad& load, const LoadedLinks* loaded, double share) {
+  constexpr double kFelt = 1.005;
+  if (load.cut > 0 || load.after->seconds.value > kFelt * load.before.seconds.value) return {};
+  const std::string left =
+      fmt::format(" {} % of full bisection is left", significant(100 * load.bisection_share, 3));
+  if (share < 1 / kFelt && loaded) {
+    return left +
+           ", but another limit hides the loss: the scale-up link or the launch takes "
+           "longer than the network.";
+  }
+  return left + fmt::format(
+                    ", and it is no slower because the fullest uplink still carries only "
+                    "{} of a NIC's traffic: most messages do not leave their leaf.",
+                    significant(load.worst_link, 2));
 }
 
 }  // namespace
@@ -294,7 +327,11 @@ NetworkLoad load_network(const machine::Machine& m, const machine::Network& v,
   if (!fleet || !loss.empty()) before = run_flows(g, whole);
   if (!fleet) load.before = by_flows(before->last, ask, std::max(2, nodes));
   load.before.bytes = std::move(whole.bytes);
+  load.worst_link = worst_link_of(g, load.before.bytes);
   take_out(router, loss);
+  if (v.topology) {
+    load.bisection_share = bisection_share(*v.topology, fabric::links_up(g, router));
+  }
   for (std::size_t l = 0; l < g.links.size(); ++l) {
     load.down.push_back(!router.is_up(static_cast<fabric::LinkId>(l)));
   }
@@ -307,6 +344,8 @@ NetworkLoad load_network(const machine::Machine& m, const machine::Network& v,
   load.after = fleet ? by_closed_form(*loaded, std::min(1.0, share), detail)
                      : by_flows(after.last, ask, std::max(2, nodes));
   load.after->bytes = std::move(broken.bytes);
+  load.worst_link = worst_link_of(g, load.after->bytes);
+  load.note += why_unfelt(load, loaded ? &*loaded : nullptr, share);
   if (load.cut > 0) {
     load.note += fmt::format(
         " {} messages have no path left: the job stops; the time is for the others.", load.cut);

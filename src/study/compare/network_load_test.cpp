@@ -36,6 +36,30 @@ TEST(NetworkLoad, a_lost_spine_takes_its_cables_along) {
   EXPECT_EQ(load.cut, 0);
 }
 
+// Of the sixteen spines all but two are lost: bisection and the fullest uplink follow, and a
+// sentence says why the collective does not.
+TEST(NetworkLoad, dead_spines_cost_bisection) {
+  const machine::Machine m = jobs::build_machine(pod(), machine::known());
+  const machine::Network& n = m.main_networks().compute;
+  const fabric::FabricGraph g = fabric::build_graph(*n.topology);
+  const CollectiveAsk ask{.kind = workload::Collective::all_reduce, .bytes = gib(1)};
+  NetworkLoss loss;
+  std::size_t spines = 0;
+  for (std::size_t v = 0; v < g.kinds.size(); ++v) {
+    if (g.kinds[v] != fabric::VertexKind::spine) continue;
+    if (spines++ >= 2) loss.switches.push_back(static_cast<fabric::VertexId>(v));
+  }
+  ASSERT_GT(spines, 2U);
+  const NetworkLoad whole = load_network(m, n, g, {}, ask);
+  const NetworkLoad load = load_network(m, n, g, loss, ask);
+  const double full = bisection_share(*n.topology);
+  EXPECT_DOUBLE_EQ(whole.bisection_share, full);
+  EXPECT_NEAR(load.bisection_share, full * 2 / static_cast<double>(spines), 0.05 * full);
+  EXPECT_GT(load.worst_link, whole.worst_link);
+  const bool is_felt = load.after->seconds.value > 1.005 * load.before.seconds.value;
+  EXPECT_NE(is_felt, load.note.size() > whole.note.size()) << load.note;
+}
+
 // Nodes 0 and 1 on one leaf, 2 and 3 on the other; cables of 50 GB/s. No fleet is on it, so only
 // the flows give the times.
 struct SmallNetwork {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "core/base/text.h"
 #include "model/figures/assumptions.h"
@@ -140,6 +141,23 @@ void TrainProcess::note_hosts(std::span<const cluster::NodeShare> where) {
     hosts_.push_back(world::host_at(share.node));
     if (fleet_.is_slow(hosts_.back())) ++slow_hosts_;
   }
+  placed_slower_ = slower_here();
+}
+
+// If the scheduler does not know the leaves, the order of its hosts says nothing about them, and
+// the job is timed as scattered already.
+double TrainProcess::slower_here() const {
+  const machine::Fleet& fleet = *fleet_.part().fleet;
+  const machine::Network& network = spec_.machine->networks_of(fleet).compute;
+  if (job_.step.by_scatter.empty() || !network.routed || network.is_scattered) return 1;
+  const int per_leaf = machine::leaf_set(network, fleet_.part().all_hosts()).hosts;
+  std::set<std::size_t> leaves;
+  for (const world::HostIndex h : hosts_) {
+    leaves.insert(h.value() / static_cast<std::size_t>(per_leaf));
+  }
+  return job_.step.slower_at(fabric::scatter_of(static_cast<double>(leaves.size()),
+                                                static_cast<double>(hosts_.size()), per_leaf,
+                                                network.routed->spec().hosts));
 }
 
 void TrainProcess::restart_in_place() {
@@ -217,7 +235,7 @@ double TrainProcess::straggler() const {
 
 failure::SaveCycle TrainProcess::cycle_of() const {
   const double fed = job_.feed.known ? job_.feed.loader.utilisation : 1;
-  const double pace = fed / (1 + straggler());
+  const double pace = fed / (1 + straggler()) / placed_slower_;
   failure::SaveCycle c{.speed = pace / (1 + job_.contended.feeding),
                        .drain_speed = pace / (1 + job_.contended.draining)};
   if (!job_.checkpoint || job_.checkpoint->interval <= Seconds(0)) return c;

@@ -14,7 +14,9 @@
 // replicas that are left, at their share of the rate. After a save it takes in more hosts if some
 // are free and no job of its priority waits for them. It gives back hosts that hold no whole
 // replica. Wrong if fewer replicas have no room for the optimizer state that was sharded over more.
-// Wrong if a run keeps fewer copies than a silent fault lasts: an older copy is taken to exist.
+// A run whose hosts are below more leaves than they need steps slower, as jobs/ timed it by
+// placement; the time is booked as contention. Wrong if a run keeps fewer copies than a silent
+// fault lasts: an older copy is taken to exist.
 #pragma once
 
 #include <cstdint>
@@ -132,6 +134,8 @@ class TrainProcess final : public world::Process, public sim::EventHandler {
   world::HostUse use() const;
   failure::SaveCycle cycle_of() const;
   double straggler() const;
+  // Returns the factor on the step at the leaves where the run's hosts are.
+  double slower_here() const;
   failure::Progress progress() const;
   std::int64_t stepped_ns() const;  // of the present stretch, without setbacks
   void await_end();
@@ -164,6 +168,7 @@ class TrainProcess final : public world::Process, public sim::EventHandler {
   bool has_lost_hosts_ = false;  // in this outage
   bool has_dead_host_ = false;   // one of its hosts has failed and is not detected yet
   int slow_hosts_ = 0;
+  double placed_slower_ = 1;
   std::int64_t work_ns_ = 0;  // done before the present stretch
   bool has_copy_ = false;
   failure::SaveCycle cycle_;

@@ -52,6 +52,32 @@ TEST(TrainProcessPace, every_second_of_a_slowed_run_has_its_cause) {
   EXPECT_EQ(JobOutcome{}.goodput(), 0);
 }
 
+// Four hosts below a leaf: eight hosts need two of them. When the run loses a host, its replacement
+// is below the third, and the job was timed as half as slow again if its hosts are anywhere.
+TEST(TrainProcessPace, a_run_below_more_leaves_steps_slower) {
+  design::Design d = timed_design();
+  d.fabric.compute.topology = design::NamedTopology::fat_tree;
+  d.fabric.compute.switch_part = "qm9700";
+  d.scheduler.topology = design::PlacementTopology::tree;
+  TimedTrain t(seconds(600), d);
+  t.job().step.by_scatter = {1, 1.125, 1.25, 1.375, 1.5};
+  t.strike_run(200, {.name = "dies", .scope = kTakesHost}, 7);
+  t.run();
+  const auto contended = static_cast<double>(t.outcome().time_ns[at(Cause::contention)]);
+  EXPECT_GT(contended, 0);
+  const auto productive = static_cast<double>(t.outcome().time_ns[at(Cause::productive)]);
+  EXPECT_LT(contended, 0.3 * productive);
+  TimedTrain anywhere(seconds(600), [&] {
+    d.scheduler.topology = design::PlacementTopology::none;
+    return d;
+  }());
+  anywhere.job().step.by_scatter = {0.7, 0.8, 0.85, 0.9, 1};
+  anywhere.strike_run(200, {.name = "dies", .scope = kTakesHost}, 7);
+  anywhere.run();
+  EXPECT_EQ(anywhere.outcome().time_ns[at(Cause::contention)], 0)
+      << "the job was timed as scattered already";
+}
+
 // Half of a step is at full draw, 0.2 and 0.1 of it at 0.57; a save at 0.15; 100 s of 107 are
 // steps.
 constexpr double kBusy = 100.0 / 107;

@@ -17,7 +17,7 @@ int leaves_below_spine(const fabric::Topology& t) {
 cluster::NodeTree tree_of(const machine::Network& network, int hosts) {
   if (!network.topology || network.topology->leaves <= 0)
     return cluster::even_tree(hosts, hosts, 1);
-  return cluster::even_tree(hosts, machine::hosts_per_leaf(network, hosts),
+  return cluster::even_tree(hosts, machine::leaf_set(network, hosts).hosts,
                             leaves_below_spine(*network.topology));
 }
 

@@ -41,7 +41,7 @@ TEST(FleetPool, a_gang_is_placed_below_the_lowest_switch_that_holds_it) {
   EXPECT_EQ(pool.nodes(), 123);
   EXPECT_EQ(pool.gpus(), 123 * 8);
   EXPECT_EQ(pool.rule(), cluster::PlacementRule::tree);
-  const int leaf = machine::hosts_per_leaf(m.networks_of(fleet).compute, 123);
+  const int leaf = machine::leaf_set(m.networks_of(fleet).compute, 123).hosts;
   ASSERT_GT(leaf, 1);
   ASSERT_LT(2 * leaf, 123);
   std::vector<cluster::NodeShare> first = {{.node = 0, .gpus = 8}};
