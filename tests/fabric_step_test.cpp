@@ -95,7 +95,7 @@ TEST(FabricStep, every_field_of_routing_moves_the_step) {
   EXPECT_GT(Cluster({Change{"fabric.compute.roce.pfc", "false"}}).step(), step);
   const Cluster four({Change{"fabric.compute.queue_pairs", "4"}});
   const Cluster victims(
-      {{"fabric.compute.queue_pairs", "4"}, {"fabric.compute.roce.ecn", "false"}});
+      {Change{"fabric.compute.queue_pairs", "4"}, Change{"fabric.compute.roce.ecn", "false"}});
   EXPECT_GT(victims.step(), four.step());
   const Cluster thin({kAdaptive, {"fabric.compute.oversubscription", "3"}});
   EXPECT_GT(thin.step(), Cluster({kAdaptive}).step());
