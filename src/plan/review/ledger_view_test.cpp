@@ -67,8 +67,8 @@ TEST(LedgerView, only_jobs_of_lower_priority_make_way) {
   }
 }
 
-// 120 nodes depend on four leaves of 32 ports, the last of which is partly used. One is out for four
-// hours in 1000 days, and the run with it, unless there are as many spares as nodes.
+// 120 nodes depend on four leaves of 32 ports, the last of which is partly used. One is out for
+// four hours in 1000 days, and the run with it, unless there are as many spares as nodes.
 TEST(LedgerView, leaf_failures_need_spares_for_all_its_nodes) {
   design::Design d = lab_design("superpod-h100");
   d.workloads.resize(1);
@@ -80,8 +80,9 @@ TEST(LedgerView, leaf_failures_need_spares_for_all_its_nodes) {
     if (leaves) d.fleet[0].failures.leaf_mtbf = days(1000);
     return 1 - run_stages(d, machine::known()).trains[0].failure.shortfall;
   };
-  EXPECT_NEAR(up(0, true) / up(0, false), 1 - 4 * 4.0 / 24 / 1000, 1e-9);
-  EXPECT_NEAR(up(10, true) / up(10, false), 1 - 4 * 4.0 / 24 / 1000, 1e-9);
+  // Four sets of eight rails: any of the 32 leaves stops the hosts of its set.
+  EXPECT_NEAR(up(0, true) / up(0, false), 1 - 32 * 4.0 / 24 / 1000, 1e-9);
+  EXPECT_NEAR(up(10, true) / up(10, false), 1 - 32 * 4.0 / 24 / 1000, 1e-9);
   EXPECT_NEAR(up(40, true) / up(40, false), 1, 1e-9);
 }
 

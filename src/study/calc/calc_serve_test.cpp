@@ -137,7 +137,7 @@ TEST(CalcServe, rates_are_rounded_to_four_digits) {
   const double rent = served_value(c, "rent");
   for (const figures::Number& f : c.figures) {
     if (f.id != "rent") continue;
-    EXPECT_EQ(f.formula, significant(gpus, 9) + " accelerators at " + significant(rent / gpus, 3) +
+    EXPECT_EQ(f.formula, significant(gpus, 9) + " accelerators x " + significant(rent / gpus, 3) +
                              " USD per hour");
     EXPECT_EQ(f.estimate.low, f.estimate.high) << "a list price";
   }

@@ -418,11 +418,7 @@ TEST(Calc, serving_by_rate_and_roles) {
   }
   const auto layout = [](const char* roles) {
     const auto answer = ask("serve", {{"roles", roles}, {"engine", "vllm"}, {"dtype", "fp8"}});
-    if (!answer) return std::string();
-    for (const figures::Number& f : answer->figures) {
-      if (f.id == "users") return f.formula;
-    }
-    return std::string();
+    return answer ? answer->answer.substr(answer->answer.find(": ") + 2) : std::string();
   };
   EXPECT_EQ(layout("joined").find("prefill"), std::string::npos);
   int tp = 0, prefill = 0, decode = 0;
