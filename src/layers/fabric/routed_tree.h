@@ -1,10 +1,9 @@
-// What routing, losses and placement leave of a tree's rate to a collective that crosses leaves.
+// The share of a tree's rate that routing, losses and placement leave to a collective.
 //
-// Of the messages of a collective a share c crosses leaves. A leaf with P endpoints and U uplinks
-// that are up then sends c P messages, each over q queue pairs, and a message's queue pair shares
-// its link with B others:
+// A share c of a collective's messages crosses leaves. A leaf with P endpoints and U working uplinks
+// sends c P messages, each over q queue pairs. A queue pair shares its link with B others:
 //   ecmp      B ~ Poisson(c P q / U - 1/U) on the way up, and again on the way down
-//   static    the same on the way up only: D-mod-K gives every destination its own way down
+//   static    the same on the way up only: D-mod-K gives each destination a path down of its own
 //   adaptive  the switches balance; an uplink carries 0.9 of its rate in useful traffic
 //   rate      mean over messages of 1 / max(1, largest load on the path);  load = (1 + B) / q
 // Messages that also cross the cores have two more such stages. The share left is that rate over

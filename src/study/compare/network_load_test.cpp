@@ -36,8 +36,8 @@ TEST(NetworkLoad, a_lost_spine_takes_its_cables_along) {
   EXPECT_EQ(load.cut, 0);
 }
 
-// Of the sixteen spines all but two are lost: bisection and the fullest uplink follow, and a
-// sentence says why the collective does not.
+// Fourteen of sixteen spines are lost: bisection and the fullest uplink follow, and a sentence says
+// why the collective does not.
 TEST(NetworkLoad, dead_spines_cost_bisection) {
   const machine::Machine m = jobs::build_machine(pod(), machine::known());
   const machine::Network& n = m.main_networks().compute;
