@@ -1,7 +1,7 @@
 // The share of a tree's rate that routing, losses and placement leave to a collective.
 //
-// A share c of a collective's messages crosses leaves. A leaf with P endpoints and U working uplinks
-// sends c P messages, each over q queue pairs. A queue pair shares its link with B others:
+// A share c of a collective's messages crosses leaves. A leaf with P endpoints and U working
+// uplinks sends c P messages, each over q queue pairs. A queue pair shares its link with B others:
 //   ecmp      B ~ Poisson(c P q / U - 1/U) on the way up, and again on the way down
 //   static    the same on the way up only: D-mod-K gives each destination a path down of its own
 //   adaptive  the switches balance; an uplink carries 0.9 of its rate in useful traffic
