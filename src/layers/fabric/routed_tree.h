@@ -30,8 +30,8 @@ namespace orrery::fabric {
 struct RoutedTreeSpec {
   catalog::RoutingKind routing = catalog::RoutingKind::adaptive;
   int queue_pairs = 1;
-  double endpoints_per_leaf = 64;  // of one plane
-  double uplinks = 64;             // of a leaf, those that are up
+  double endpoints_per_leaf = 64;  // in one plane
+  double uplinks = 64;             // working uplinks per leaf
   double links_per_core_link = 0;  // uplinks of leaves per link to a core; 0: two tiers
   double hosts = 1;                // on the network
   double hosts_per_leaf = 1;       // hosts whose NICs of one rail share a leaf; may be below 1

@@ -34,7 +34,7 @@ struct LossReport {
   Seconds after;               // time of the messages that still arrive
   double share = 1;            // before / after: rate left for the slowest member
   double ring_share = 1;       // the same for a ring in the order of the nodes
-  double bisection_share = 1;  // of full bisection, after the loss
+  double bisection_share = 1;  // bisection after the loss, as a share of the full one
   double worst_link = 1;       // load of the fullest link before, in messages of one NIC
   double worst_link_after = 1;
   double closed_form_share = 1;

@@ -46,7 +46,7 @@ struct NetworkLoad {
   LoadedTime before;
   std::optional<LoadedTime> after;  // none if nothing is lost
   std::vector<std::uint8_t> down;   // by link
-  double bisection_share = 1;       // of full bisection, with what is left
+  double bisection_share = 1;       // bisection left, as a share of the full one
   double worst_link = 0;            // bytes of the fullest uplink left over those of a NIC
   std::int64_t cut = 0;             // messages without a path left
   std::int64_t slowed = 0;          // messages that take over 1 % longer
