@@ -77,7 +77,7 @@ struct ProtocolStep {
 struct RoutedLinks {
   std::shared_ptr<const RoutedTree> tree;
   double hosts_per_domain = 1;
-  double job_hosts = 0;  // hosts of the job below these groups; 0: unknown
+  double job_hosts = 0;  // hosts of the job that these groups belong to; 0: unknown
   double scatter = 0;    // where they are (GroupPlace)
   ShareBound bound = ShareBound::mean;
 };
